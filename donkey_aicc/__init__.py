@@ -1,0 +1,24 @@
+"""Anomaly-informed confidence for DonkeyCar safety prediction.
+
+Names are loaded on first use, so that importing the package stays cheap on a Raspberry Pi.
+"""
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# public name -> module that defines it
+_HOMES: dict[str, str] = {}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'donkey_aicc' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,32 @@
+"""Names of the donkeycar memory channels that our parts read and write."""
+
+IMAGE = "cam/image_array"
+STEERING = "steering"
+THROTTLE = "throttle"
+MODE = "user/mode"
+
+POS_X = "pos/pos_x"
+POS_Y = "pos/pos_y"
+POS_Z = "pos/pos_z"
+SPEED = "pos/speed"
+CTE = "pos/cte"
+LOCATION = (POS_X, POS_Y, POS_Z, SPEED, CTE)
+
+P_SAFE = "aicc/p_safe"
+P_TTA = "aicc/p_tta"
+RHO = "aicc/rho"
+DELTA = "aicc/delta"
+SCORES_AGE_S = "aicc/scores_age_s"
+SCORES_VALID = "aicc/scores_valid"
+CONFIDENCE = "aicc/confidence"
+CONFIDENCE_MIN = "aicc/confidence_min"
+STATUS = "aicc/status"
+ACTION = "aicc/action"
+
+CLEAN_IMAGE = "aicc/clean_image"
+INJECT_PROTOCOL = "aicc/inject_protocol"
+INJECT_SEVERITY = "aicc/inject_severity"
+INJECT_EPISODE = "aicc/inject_episode"
+
+LAP = "aicc/lap"
+UNSAFE_MARK = "aicc/unsafe_mark"

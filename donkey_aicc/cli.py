@@ -1,0 +1,46 @@
+"""donkey-aicc: parse, then call. What each command does lives in `donkey_aicc/commands/`."""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+import donkey_aicc
+from donkey_aicc.errors import AiccError
+
+# name -> one line for `donkey-aicc --help`. Alphabetical within each group.
+COMMANDS = {
+    "createcar": "make a car folder that drives the embedded simulator or your own hardware",
+    "install": "add the parts to an existing donkeycar manage.py",
+}
+
+
+def _module(name: str):
+    return importlib.import_module(f"donkey_aicc.commands.{name.replace('-', '_')}")
+
+
+def build_parser(chosen: str | None) -> argparse.ArgumentParser:
+    """The parser; only the chosen command's module is imported and filled in."""
+    parser = argparse.ArgumentParser(prog="donkey-aicc", description="Safety prediction with calibrated confidence for DonkeyCar.")
+    parser.add_argument("--version", action="version", version=f"donkey_aicc {donkey_aicc.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, help_line in COMMANDS.items():
+        sub = commands.add_parser(name, help=help_line, description=help_line[0].upper() + help_line[1:] + ".")
+        if name == chosen:
+            _module(name).add_arguments(sub)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; a user's mistake ends in one clear line and exit code 2."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    chosen = next((word for word in arguments if not word.startswith("-")), None)
+    args = build_parser(chosen).parse_args(arguments)
+    try:
+        return _module(args.command).run(args)
+    except AiccError as error:
+        print(f"donkey-aicc {args.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"donkey-aicc {args.command}: interrupted", file=sys.stderr)
+        return 130

@@ -1,0 +1,58 @@
+"""Writing files so that a crash leaves either the old file or the new one, never half of one."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; it replaces `path` only if the block succeeds.
+
+    The temporary name keeps the suffix, because many writers choose the format by it.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with open(temporary, "rb") as written:
+            os.fsync(written.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_atomic(path: str | Path, content: str | bytes) -> None:
+    """Replace the file at path with content (text is UTF-8)."""
+    data = content.encode() if isinstance(content, str) else content
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def write_json(path: str | Path, value: Any, default: Callable[[Any], Any] | None = None) -> None:
+    """Write indented JSON atomically; NaN is refused because other readers choke on it."""
+    write_atomic(path, json.dumps(value, indent=2, allow_nan=False, default=default) + "\n")
+
+
+def sha256_of(path: str | Path) -> str:
+    """Hex digest of a file's bytes."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
