@@ -21,7 +21,9 @@ def _module(name: str):
 
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser; only the chosen command's module is imported and filled in."""
-    parser = argparse.ArgumentParser(prog="donkey-aicc", description="Safety prediction with calibrated confidence for DonkeyCar.")
+    parser = argparse.ArgumentParser(
+        prog="donkey-aicc", description="Safety prediction with calibrated confidence for DonkeyCar."
+    )
     parser.add_argument("--version", action="version", version=f"donkey_aicc {donkey_aicc.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, help_line in COMMANDS.items():

@@ -38,7 +38,9 @@ class Progress:
         if self._total:
             of_total = f"/{self._total}"
             left = f", {max(self._total - self._done, 0) / max(rate, 1e-9):.0f} s left"
-        shown = "".join(f", {name} {value:.4g}" if isinstance(value, float) else f", {name} {value}" for name, value in values.items())
+        shown = "".join(
+            f", {name} {value:.4g}" if isinstance(value, float) else f", {name} {value}" for name, value in values.items()
+        )
         return f"{self._title}: {self._done}{of_total} {self._unit}, {rate:.1f} {self._unit}/s{left}{shown}"
 
     def close(self) -> None:

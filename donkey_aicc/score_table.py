@@ -1,0 +1,161 @@
+"""The table between scoring and everything after it: one row per camera frame, one array per column.
+
+Scoring writes it; calibrators and the evaluation only read it, so they need neither nets nor tubs.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.files import atomic_path
+
+HORIZONS = (1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50)
+
+FEATURE_NAMES = (
+    "rollout_mean",
+    "rollout_max",
+    "rollout_volatility",
+    "longest_hold",
+    "longest_hold_turning",
+    "held_fraction_turning",
+    "reversal_rate",
+    "jerk",
+    "mean_steering",
+    "xcorr_peak",
+    "hf_ratio",
+    "response_lag",
+)
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """N frames, K horizons. Unknown numbers are NaN; `labels` is NaN where frame i has no i+k in its sequence."""
+
+    horizons: np.ndarray  # (K,) int64
+    sequence: np.ndarray  # (N,) str: id of the sequence the frame belongs to
+    index: np.ndarray  # (N,) int64: record index in the tub
+    step: np.ndarray  # (N,) int64: position in the sequence, 0 first
+    p_safe: np.ndarray  # (N, K) raw probability of the safety predictor
+    p_tta: np.ndarray  # (N, K) mean probability over the TTA views
+    tta_spread: np.ndarray  # (N, K) standard deviation of the probability over the TTA views
+    rho_raw: np.ndarray  # (N,) mean reconstruction MSE over the context
+    features: np.ndarray  # (N, 12) in the order of FEATURE_NAMES
+    latent: np.ndarray  # (N, L) low-dimensional latent mean over the context, for the latent distance
+    cnn_features: np.ndarray  # (N, 128) of the safety predictor
+    mc_dropout: np.ndarray  # (N, K) std of the predictor's probability over its own dropout samples
+    valid: np.ndarray  # (N,) bool: the context was full
+    labels: np.ndarray  # (N, K) 1 safe, 0 unsafe, NaN no label
+    cte: np.ndarray  # (N,) metres, NaN unknown
+    protocol: np.ndarray  # (N,) str: '' nominal, else dark, blur, bias, latency or a D_aug family
+    severity: np.ndarray  # (N,) int64, 0 nominal
+
+    def __post_init__(self) -> None:
+        rows = len(self.sequence)
+        for column in fields(self):
+            values = getattr(self, column.name)
+            if column.name != "horizons" and len(values) != rows:
+                raise AiccError(f"score table column {column.name} has {len(values)} rows, expected {rows}")
+
+    def __len__(self) -> int:
+        return len(self.sequence)
+
+    def select(self, rows: np.ndarray) -> "ScoreTable":
+        """The rows picked by a boolean mask or an index array."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS})
+
+    def sequences(self) -> list[str]:
+        """Sequence ids in order of first appearance."""
+        return list(dict.fromkeys(self.sequence.tolist()))
+
+    def of_sequences(self, ids: Iterable[str]) -> "ScoreTable":
+        """The rows of the named sequences."""
+        return self.select(np.isin(self.sequence, list(ids)))
+
+    def horizon_column(self, horizon: int) -> int:
+        """Column of a horizon in p_safe, p_tta and labels."""
+        found = np.flatnonzero(self.horizons == horizon)
+        if not len(found):
+            raise AiccError(f"horizon must be one of {self.horizons.tolist()}, got {horizon}")
+        return int(found[0])
+
+    def save(self, path: str | Path) -> None:
+        """Write .npz or .parquet, by suffix."""
+        path = Path(path)
+        if path.suffix == ".npz":
+            with atomic_path(path) as temporary, open(temporary, "wb") as file:
+                np.savez_compressed(file, **{column.name: getattr(self, column.name) for column in fields(self)})
+        elif path.suffix == ".parquet":
+            _save_parquet(self, path)
+        else:
+            raise AiccError(f"score file must end in .npz or .parquet, got {path}")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "ScoreTable":
+        """Read what `save` wrote; nothing in the file is executed."""
+        path = Path(path)
+        try:
+            if path.suffix == ".parquet":
+                return _load_parquet(path)
+            with np.load(path, allow_pickle=False) as stored:
+                return cls(**{column.name: stored[column.name] for column in fields(cls)})
+        except AiccError:
+            raise
+        except FileNotFoundError:
+            raise AiccError(f"no score file at {path}; make one with: donkey-aicc score TUB --bundle B --out {path}") from None
+        except Exception as error:
+            raise AiccError(f"{path} is not a readable score file: {error}") from error
+
+
+COLUMNS = tuple(column.name for column in fields(ScoreTable) if column.name != "horizons")
+
+
+def concatenate(tables: Sequence[ScoreTable]) -> ScoreTable:
+    """Stack tables that share their horizons."""
+    if not tables:
+        raise AiccError("no score tables to put together")
+    for table in tables:
+        if not np.array_equal(table.horizons, tables[0].horizons):
+            raise AiccError(f"score tables have different horizons: {tables[0].horizons.tolist()} and {table.horizons.tolist()}")
+    stacked: Mapping[str, Any] = {name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS}
+    return ScoreTable(horizons=tables[0].horizons, **stacked)
+
+
+def _save_parquet(table: ScoreTable, path: Path) -> None:
+    pa, parquet = _arrow()
+    columns = {}
+    for name in COLUMNS:
+        values = getattr(table, name)
+        columns[name] = (
+            pa.array(values.tolist()) if values.dtype.kind == "U" else pa.array(list(values) if values.ndim == 2 else values)
+        )
+    metadata = {b"horizons": ",".join(str(k) for k in table.horizons).encode()}
+    with atomic_path(path) as temporary:
+        parquet.write_table(pa.table(columns).replace_schema_metadata(metadata), temporary)
+
+
+def _load_parquet(path: Path) -> ScoreTable:
+    _, parquet = _arrow()
+    stored = parquet.read_table(path)
+    horizons = np.array([int(k) for k in stored.schema.metadata[b"horizons"].decode().split(",")], dtype=np.int64)
+    columns = {}
+    for name in COLUMNS:
+        values = stored.column(name).to_pylist() if stored.schema.field(name).type == "string" else stored.column(name).to_numpy()
+        columns[name] = np.array(values, dtype=str) if isinstance(values, list) else _stack(values)
+    return ScoreTable(horizons=horizons, **columns)
+
+
+def _stack(values: np.ndarray) -> np.ndarray:
+    return np.stack(list(values)) if values.dtype == object else values
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise AiccError("parquet files need pyarrow: pip install pyarrow, or write .npz") from None
+    return pyarrow, pyarrow.parquet
