@@ -1,0 +1,1 @@
+"""Networks: tensor in, tensor out, nothing else."""

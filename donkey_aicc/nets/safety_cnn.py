@@ -1,0 +1,40 @@
+"""Safety predictor g: one camera frame -> one logit per horizon ("is the car still safe k steps from now?")."""
+
+import torch
+from torch import Tensor, nn
+
+FEATURE_SIZE = 128
+DROPOUT = 0.3
+
+
+def _block(inputs: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)
+    )
+
+
+class SafetyCNN(nn.Module):
+    """Four convolutions and three fully connected layers, about 2.6 M parameters.
+
+    One pass serves all horizons. The ReLU output of the second fully connected layer is the feature that
+    distance- and norm-based methods read.
+    """
+
+    def __init__(self, horizons: int = 11) -> None:
+        super().__init__()
+        self.convolutions = nn.Sequential(_block(3, 32), _block(32, 64), _block(64, 128), _block(128, 256))
+        self.first = nn.Linear(256 * 4 * 4, 512)
+        self.second = nn.Linear(512, FEATURE_SIZE)
+        self.third = nn.Linear(FEATURE_SIZE, horizons)
+        self.dropout = nn.Dropout(DROPOUT)
+
+    def features_and_logits(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """x: (B, 3, 64, 64) in [0, 1] -> features (B, 128) >= 0, logits (B, K)."""
+        hidden = self.convolutions(x - 0.5).flatten(1)
+        hidden = self.dropout(torch.relu(self.first(hidden)))
+        features = torch.relu(self.second(hidden))
+        return features, self.third(self.dropout(features))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: (B, 3, 64, 64) in [0, 1] -> logits (B, K)."""
+        return self.features_and_logits(x)[1]
