@@ -1,0 +1,1 @@
+"""Tubs to sequences, labels and splits."""

@@ -1,0 +1,107 @@
+"""From a camera frame and a command to model input; the same code trains, scores and drives."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import cv2
+import numpy as np
+
+from donkey_aicc.errors import AiccError
+
+if TYPE_CHECKING:
+    import torch
+
+IMAGE_SIZE = 64
+STD_FLOOR = 0.05  # a constant throttle has no spread; dividing by less would turn noise into a signal
+
+FLOAT_TOLERANCE = 1e-3  # rounding of an earlier float pipeline may overshoot [0, 1] by this much
+
+
+def to_model_image(frame: np.ndarray) -> np.ndarray:
+    """(64, 64, 3) uint8 RGB by area interpolation from a grey (H, W) or (H, W, 1), RGB or RGBA frame.
+
+    The dtype decides the range: uint8 is 0..255, any float is 0..1. Alpha is dropped. The result is always a new array.
+    """
+    _check_shape(frame)
+    pixels = _as_uint8(frame)
+    if pixels.ndim == 3 and pixels.shape[2] == 4:
+        pixels = pixels[:, :, :3]
+    if pixels.shape[:2] != (IMAGE_SIZE, IMAGE_SIZE):
+        pixels = cv2.resize(np.ascontiguousarray(pixels), (IMAGE_SIZE, IMAGE_SIZE), interpolation=cv2.INTER_AREA)
+    if pixels.ndim == 2:
+        pixels = pixels[:, :, np.newaxis]
+    if pixels.shape[2] == 1:
+        pixels = np.repeat(pixels, 3, axis=2)
+    return np.array(pixels, order="C")
+
+
+def _check_shape(frame: Any) -> None:
+    if not isinstance(frame, np.ndarray):
+        raise AiccError(f"a camera frame must be a numpy array, got {type(frame).__name__}")
+    shape_fits = frame.ndim == 2 or (frame.ndim == 3 and frame.shape[2] in (1, 3, 4))
+    if not shape_fits or 0 in frame.shape:
+        raise AiccError(f"a camera frame must have shape (H, W), (H, W, 1), (H, W, 3) or (H, W, 4), got {frame.shape}")
+
+
+def _as_uint8(frame: np.ndarray) -> np.ndarray:
+    if frame.dtype == np.uint8:
+        return frame
+    if frame.dtype.kind != "f":
+        raise AiccError(f"a camera frame must be uint8 (0..255) or float (0..1), got {frame.dtype}")
+    low, high = float(frame.min()), float(frame.max())
+    if not (low >= -FLOAT_TOLERANCE and high <= 1 + FLOAT_TOLERANCE):  # also catches NaN
+        raise AiccError(f"a float camera frame must lie in 0..1 (pass 0..255 as uint8), got {low:g}..{high:g}")
+    return np.rint(np.clip(frame, 0.0, 1.0) * 255.0).astype(np.uint8)
+
+
+def images_to_tensor(images: np.ndarray) -> "torch.Tensor":
+    """(N, 3, 64, 64) float32 in [0, 1] from (N, 64, 64, 3) uint8."""
+    import torch
+
+    expected = (IMAGE_SIZE, IMAGE_SIZE, 3)
+    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1:] != expected:
+        raise AiccError(f"images must be uint8 (N, {IMAGE_SIZE}, {IMAGE_SIZE}, 3), got {images.dtype} {images.shape}")
+    # The copy keeps torch away from read-only memory maps; scaling happens after the (4x smaller) transpose.
+    planes = torch.from_numpy(np.array(images.transpose(0, 3, 1, 2), order="C"))
+    return planes.to(torch.float32).div_(255.0)
+
+
+@dataclass(frozen=True)
+class ActionStats:
+    """Mean and (floored) standard deviation of (steering, throttle) over the training data."""
+
+    mean: np.ndarray  # (2,) float32
+    std: np.ndarray  # (2,) float32, never below STD_FLOOR
+
+    def __post_init__(self) -> None:
+        mean, std = (np.asarray(values, dtype=np.float32) for values in (self.mean, self.std))
+        if mean.shape != (2,) or std.shape != (2,):
+            raise AiccError(f"action statistics must have shape (2,), got mean {mean.shape} and std {std.shape}")
+        if not (np.isfinite(mean).all() and np.isfinite(std).all()):
+            raise AiccError(f"action statistics must be finite, got mean {mean.tolist()} and std {std.tolist()}")
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "std", np.maximum(std, np.float32(STD_FLOOR)))
+
+    @classmethod
+    def fit(cls, actions: np.ndarray) -> "ActionStats":
+        """Statistics of (N, 2) actions."""
+        actions = np.asarray(actions, dtype=np.float64)
+        if actions.ndim != 2 or actions.shape[1] != 2 or not len(actions):
+            raise AiccError(f"action statistics need actions of shape (N, 2) with N >= 1, got {actions.shape}")
+        return cls(actions.mean(axis=0), actions.std(axis=0))
+
+    def normalise(self, actions: np.ndarray) -> np.ndarray:
+        """(..., 2) float32 with about zero mean and unit spread."""
+        return ((np.asarray(actions, dtype=np.float32) - self.mean) / self.std).astype(np.float32)
+
+    def to_json(self) -> dict[str, list[float]]:
+        return {"mean": [float(value) for value in self.mean], "std": [float(value) for value in self.std]}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "ActionStats":
+        try:
+            return cls(np.array(stored["mean"], dtype=np.float32), np.array(stored["std"], dtype=np.float32))
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, AiccError):
+                raise
+            raise AiccError(f"action statistics must hold mean and std with two numbers each, got {stored!r}") from error
