@@ -1,20 +1,28 @@
 """Packaging of donkey_aicc. Ranges live here; exact pins for a repeatable set-up are in constraints.txt."""
 
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 HERE = Path(__file__).parent
+# Folders beside the package that ship inside it, so that an installed wheel finds them too (see donkey_aicc/resources.py).
+SHIPPED = {"donkey_aicc.mycar_template": "mycar_template", "donkey_aicc.models": "models"}
+present = {package: folder for package, folder in SHIPPED.items() if (HERE / folder).is_dir()}
+version = re.search(r'^__version__ = "(.+)"$', (HERE / "donkey_aicc/__init__.py").read_text(encoding="utf-8"), re.MULTILINE)[1]
 
 setup(
     name="donkey_aicc",
-    version="0.1.0",
+    version=version,
     description="Safety prediction with anomaly-informed, calibrated confidence for DonkeyCar",
-    long_description=(HERE / "README.md").read_text(encoding="utf-8") if (HERE / "README.md").exists() else "",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="MIT",
     python_requires=">=3.11,<3.12",
-    packages=find_packages(include=["donkey_aicc", "donkey_aicc.*"]),
+    packages=[*find_packages(include=["donkey_aicc", "donkey_aicc.*"]), *present],
+    package_dir=present,
+    package_data={"donkey_aicc": ["**/*"], **{package: ["**/*"] for package in present}},
+    exclude_package_data={"": ["*.pyc"]},
     install_requires=[
         "donkeycar>=5.3,<5.4",
         "torch>=2.3,<3",
@@ -28,7 +36,7 @@ setup(
         "tqdm>=4.66",
     ],
     extras_require={
-        "dev": ["pytest", "pytest-xdist", "ruff", "mypy", "build", "pyarrow"],
+        "dev": ["pytest", "pytest-xdist", "ruff", "mypy", "build", "setuptools>=68", "pyarrow"],
         "cluster": ["dask", "distributed"],
     },
     entry_points={"console_scripts": ["donkey-aicc=donkey_aicc.cli:main"]},

@@ -1,0 +1,73 @@
+# Every target finds a Python 3.11 and makes and fills $(VENV) itself when needed. `make` alone lists them.
+# Settings:  make test WORKERS=4    make demo PYTHON=/opt/python3.11/bin/python3.11    make test VENV=/tmp/venv
+
+VENV ?= .venv
+PYTHON ?=
+WORKERS ?= 2
+
+PY := $(VENV)/bin/python
+READY := $(VENV)/.filled
+IS_PYTHON_311 := import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow bench lint format clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: $(READY) ## drive the embedded simulator and write pictures to demo_output/
+	@echo "== Driving the demo; results go to demo_output/"
+	@$(PY) -m donkey_aicc demo --out demo_output
+
+test: lint ## lint, then all tests but the slow ones
+	@echo "== Running the tests with $(WORKERS) workers"
+	@$(PY) -m pytest -n $(WORKERS)
+
+test-slow: $(READY) ## the statistical and minutes-long tests
+	@echo "== Running the slow tests with $(WORKERS) workers"
+	@$(PY) -m pytest -m slow -n $(WORKERS)
+
+bench: $(READY) ## print timings of this machine
+	@$(PY) benchmarks/run_all.py
+
+lint: $(READY) ## ruff (rules and format) and mypy
+	@echo "== Checking rules, format and types"
+	@$(PY) -m ruff check --quiet .
+	@$(PY) -m ruff format --check --quiet . || { echo "The files above are not formatted; run: make format"; exit 1; }
+	@$(PY) -m mypy
+
+format: $(READY) ## put all files into the project's format
+	@echo "== Formatting"
+	@$(PY) -m ruff check --fix --quiet .
+	@$(PY) -m ruff format .
+
+clean: ## remove the virtual environment, caches, build leftovers and demo_output/
+	@echo "== Removing what can be made again"
+	@rm -rf build dist *.egg-info demo_output bench_output .pytest_cache .ruff_cache .mypy_cache .coverage
+	@find . -name __pycache__ -type d -not -path "./$(VENV)/*" -prune -exec rm -rf {} +
+	@if [ -f "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi
+
+$(READY): setup.py constraints.txt
+	@if ! "$(PY)" -c "$(IS_PYTHON_311)" 2>/dev/null; then \
+	  found=; \
+	  for candidate in $(PYTHON) python3.11 python3 python; do \
+	    if "$$candidate" -c "$(IS_PYTHON_311)" >/dev/null 2>&1; then found=$$candidate; break; fi; \
+	    if [ "$$candidate" = "$(PYTHON)" ]; then echo "PYTHON=$$candidate is not a usable Python 3.11; trying others"; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo "donkey_aicc needs Python 3.11 with its venv module, and none was found. One of these gets it:"; \
+	    echo "  Debian, Ubuntu:  sudo apt install python3.11 python3.11-venv"; \
+	    echo "  macOS:           brew install python@3.11"; \
+	    echo "  pyenv:           pyenv install 3.11 && pyenv local 3.11"; \
+	    echo "  uv:              uv python install 3.11 && make PYTHON=\"\$$(uv python find 3.11)\" $(MAKECMDGOALS)"; \
+	    echo "  conda:           conda create -n py311 python=3.11 && conda activate py311"; \
+	    exit 1; \
+	  fi; \
+	  echo "== Making $(VENV) with $$("$$found" --version) ($$(command -v "$$found"))"; \
+	  if [ -f "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi; \
+	  "$$found" -m venv "$(VENV)"; \
+	fi
+	@echo "== Filling $(VENV) with the versions in constraints.txt (only when they change; the first time takes minutes)"
+	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt setuptools
+	@$(PY) -m pip install -qq --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev]'
+	@touch $@
