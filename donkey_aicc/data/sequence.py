@@ -68,8 +68,8 @@ FRAME_COLUMNS = tuple(column.name for column in fields(Sequence) if column.name 
 def hash_content(images: np.ndarray, actions: np.ndarray) -> str:
     """32 hex digits over what a model gets to see."""
     digest = hashlib.blake2b(digest_size=16)
-    digest.update(np.ascontiguousarray(images))
-    digest.update(np.ascontiguousarray(actions, dtype=np.float32))
+    digest.update(np.ascontiguousarray(images).data)
+    digest.update(np.ascontiguousarray(actions, dtype=np.float32).data)
     return digest.hexdigest()
 
 
@@ -117,7 +117,7 @@ def make_sequence(
 
 
 def _filled(value: object, length: int, dtype: type) -> np.ndarray:
-    values = np.asarray(value, dtype=dtype)
+    values: np.ndarray = np.asarray(value, dtype=dtype)
     return np.full(length, values) if values.ndim == 0 else values
 
 
