@@ -4,11 +4,14 @@ Randomness is explicit: the caller draws `Masks` with its own generator and hand
 step is deterministic, in training and evaluation mode alike.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
+from donkey_aicc.nets import winograd
 from donkey_aicc.nets.vae import LATENT_CHANNELS, LATENT_SIDE
 
 HIDDEN = 128
@@ -59,14 +62,43 @@ class _ConvLSTMCell(nn.Module):
         self.norm = nn.GroupNorm(GATES, GATES * HIDDEN)
         with torch.no_grad():  # start by remembering: forget gate near sigmoid(1)
             self.norm.bias[HIDDEN : 2 * HIDDEN] = 1.0
+        self._unfolded: Tensor | None = None
+        self._unfolded_of: tuple[int, int] | None = None
 
     def forward(self, x: Tensor, state: tuple[Tensor, Tensor], mask: Tensor | None) -> tuple[Tensor, Tensor]:
         hidden, cell = state
         if mask is not None:
             hidden = hidden * mask
-        update, forget, output, candidate = self.norm(self.gates(torch.cat((x, hidden), dim=1))).chunk(GATES, dim=1)
+        update, forget, output, candidate = self.norm(self._convolve(torch.cat((x, hidden), dim=1))).chunk(GATES, dim=1)
         cell = torch.sigmoid(forget) * cell + torch.sigmoid(update) * torch.tanh(candidate)
         return torch.sigmoid(output) * torch.tanh(cell), cell
+
+    def _convolve(self, x: Tensor) -> Tensor:
+        if x.device.type != "cpu":
+            return self.gates(x)
+        return winograd.maps(winograd.convolve(winograd.positions_first(x), self._unfolded_weight()))
+
+    def _unfolded_weight(self) -> Tensor:
+        """The weight as matrix factors; kept between inference steps, and within `shared_weights` in training."""
+        weight = self.gates.weight
+        if torch.is_grad_enabled() and weight.requires_grad:
+            shared = self._unfolded is not None and self._unfolded.requires_grad
+            return self._unfolded if shared else winograd.unfold_weight(weight)  # type: ignore[return-value]
+        if self._unfolded is None or self._unfolded_of != _identity(weight):
+            self._unfolded, self._unfolded_of = winograd.unfold_weight(weight.detach()), _identity(weight)
+        return self._unfolded
+
+    def share_weight(self) -> None:
+        """Unfold once with gradient, for all the steps until `forget_weight`."""
+        self._unfolded, self._unfolded_of = winograd.unfold_weight(self.gates.weight), None
+
+    def forget_weight(self) -> None:
+        self._unfolded = self._unfolded_of = None
+
+
+def _identity(weight: Tensor) -> tuple[int, int]:
+    """Changes when the weight's storage is replaced or written to in place."""
+    return weight.data_ptr(), weight._version
 
 
 class LatentDynamics(nn.Module):
@@ -93,6 +125,18 @@ class LatentDynamics(nn.Module):
         """The all-zero state before the first frame."""
         shape = (batch, HIDDEN, LATENT_SIDE, LATENT_SIDE)
         return tuple((torch.zeros(shape, device=device), torch.zeros(shape, device=device)) for _ in range(LAYERS))
+
+    @contextmanager
+    def shared_weights(self) -> Iterator[None]:
+        """While training on a CPU: prepare the weights once for all steps of a rollout instead of in every step."""
+        cells = [cell for cell in self.cells if isinstance(cell, _ConvLSTMCell)]
+        for cell in cells:
+            cell.share_weight()
+        try:
+            yield
+        finally:
+            for cell in cells:
+                cell.forget_weight()
 
     def step(self, z: Tensor, action: Tensor, state: State, masks: Masks | None = None) -> tuple[Tensor, State]:
         """z (B, 64, 4, 4) and normalised action (B, 2) at t -> z (B, 64, 4, 4) at t + 1 and the new state."""

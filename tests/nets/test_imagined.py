@@ -1,0 +1,31 @@
+import pytest
+import torch
+
+from donkey_aicc.errors import ConfigError
+from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.imagined import ImaginedPredictor
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.vae import VAE
+
+
+@pytest.fixture
+def predictor() -> ImaginedPredictor:
+    torch.manual_seed(0)
+    return ImaginedPredictor(VAE().eval(), LatentDynamics().eval(), SafetyCNN(3).eval(), (1, 2, 4))
+
+
+def test_equals_rolling_decoding_and_classifying_by_hand(predictor):
+    z, action = torch.randn(2, 64, 4, 4), torch.randn(2, 2)
+    state = predictor.dynamics.initial_state(2)
+    p = predictor.predict(z, state, action)
+    assert p.shape == (2, 3)
+    with torch.no_grad():
+        for _ in range(4):
+            z, state = predictor.dynamics.step(z, action, state)
+        by_hand = torch.sigmoid(predictor.safety(predictor.vae.decode(z))[:, 0])
+    torch.testing.assert_close(p[:, 2], by_hand, rtol=1e-4, atol=1e-5)
+
+
+def test_refuses_horizons_out_of_order(predictor):
+    with pytest.raises(ConfigError, match="increasing"):
+        ImaginedPredictor(predictor.vae, predictor.dynamics, predictor.safety, (5, 1))
