@@ -1,0 +1,109 @@
+"""The four test protocols and what each severity means, in one table of physically named parameters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from donkey_aicc.errors import ConfigError, one_of
+
+SEVERITIES = (1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True)
+class DarkParameters:
+    """The light goes down: every pixel is multiplied by `luminance_factor`."""
+
+    luminance_factor: float
+
+
+@dataclass(frozen=True)
+class BlurParameters:
+    """The lens loses focus: Gaussian blur, sigma in pixels of a 160 pixel wide frame."""
+
+    sigma_px: float
+
+
+@dataclass(frozen=True)
+class BiasParameters:
+    """The drive train is off: a lasting offset (its steering sign is drawn per episode) plus Gaussian noise in every tick."""
+
+    steering_offset: float
+    throttle_offset: float
+    steering_noise_std: float
+    throttle_noise_std: float
+
+
+@dataclass(frozen=True)
+class LatencyParameters:
+    """The links are slow: frames late by a drifting delay, the feed standing still now and then, commands late.
+
+    The frame delay starts anywhere in [delay_min_s, delay_max_s] and wanders inside it. About every `freeze_every_s` the
+    feed shows one frame for `freeze_s`, then goes on with what is current. Commands arrive `command_delay_s` late.
+    """
+
+    delay_min_s: float
+    delay_max_s: float
+    freeze_s: float
+    freeze_every_s: float
+    command_delay_s: float
+
+
+Parameters = DarkParameters | BlurParameters | BiasParameters | LatencyParameters
+
+PROTOCOLS: dict[str, dict[int, Parameters]] = {
+    "dark": {
+        1: DarkParameters(0.60),
+        2: DarkParameters(0.42),
+        3: DarkParameters(0.30),
+        4: DarkParameters(0.20),
+        5: DarkParameters(0.12),
+    },
+    "blur": {
+        1: BlurParameters(1.0),
+        2: BlurParameters(1.8),
+        3: BlurParameters(2.8),
+        4: BlurParameters(4.2),
+        5: BlurParameters(6.5),
+    },
+    "bias": {
+        1: BiasParameters(0.08, 0.01, 0.05, 0.01),
+        2: BiasParameters(0.15, 0.02, 0.08, 0.015),
+        3: BiasParameters(0.22, 0.03, 0.11, 0.02),
+        4: BiasParameters(0.30, 0.04, 0.14, 0.025),
+        5: BiasParameters(0.40, 0.05, 0.18, 0.03),
+    },
+    "latency": {
+        1: LatencyParameters(0.05, 0.10, 0.20, 4.0, 0.05),
+        2: LatencyParameters(0.10, 0.15, 0.30, 3.5, 0.05),
+        3: LatencyParameters(0.15, 0.25, 0.40, 3.0, 0.10),
+        4: LatencyParameters(0.20, 0.30, 0.50, 2.5, 0.15),
+        5: LatencyParameters(0.25, 0.40, 0.70, 2.0, 0.20),
+    },
+}
+
+
+def parameters(protocol: str, severity: int, overrides: Mapping[str, Any] | None = None) -> Parameters:
+    """The row of the table, with the fields named in `overrides` replaced."""
+    one_of("protocol", protocol, list(PROTOCOLS))
+    if severity not in SEVERITIES:
+        raise ConfigError(f"severity of {protocol} must be one of {', '.join(map(str, SEVERITIES))}; got {severity!r}")
+    row = PROTOCOLS[protocol][severity]
+    if not overrides:
+        return row
+    allowed = [field.name for field in fields(row)]
+    for name, value in overrides.items():
+        one_of(f"parameter of {protocol}", name, allowed)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < float("inf"):
+            raise ConfigError(f"{protocol} {name} must be a finite number >= 0, got {value!r}")
+    values: dict[str, Any] = {name: float(value) for name, value in overrides.items()}
+    changed = replace(row, **values)
+    if isinstance(changed, LatencyParameters):
+        _check_latency(changed)
+    return changed
+
+
+def _check_latency(row: LatencyParameters) -> None:
+    if row.delay_min_s > row.delay_max_s:
+        raise ConfigError(f"latency delay_min_s must be <= delay_max_s, got {row.delay_min_s} > {row.delay_max_s}")
+    if row.freeze_s and row.freeze_every_s <= row.freeze_s:
+        raise ConfigError(f"latency freeze_every_s must be > freeze_s, got {row.freeze_every_s} <= {row.freeze_s}")
