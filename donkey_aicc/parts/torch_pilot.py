@@ -1,0 +1,55 @@
+"""TorchPilot: the vision pilot as a donkeycar part."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.pilot_file import load_pilot, to_pilot_image
+
+logger = logging.getLogger(__name__)
+
+
+class TorchPilot:
+    """donkeycar's pilot interface: load(path), run(image) -> (angle, throttle), shutdown().
+
+    A frame it cannot use stops the car (0, 0) instead of raising, because an exception in `run` ends the drive.
+    """
+
+    def __init__(self, threads: int = 1) -> None:
+        import torch
+
+        # The net is so small that more threads only steal time from the camera and the recording.
+        torch.set_num_threads(threads)
+        self._net: Any = None
+        self._complained = False
+
+    def load(self, model_path: str | Path) -> None:
+        """Read the weights; raises AiccError on a file that cannot be used."""
+        self._net = load_pilot(model_path)
+
+    def run(self, img_arr: np.ndarray | None, *_: object) -> tuple[float, float]:
+        """(H, W, 3) uint8 RGB frame -> steering (+1 right) and throttle in [-1, 1]."""
+        import torch
+
+        if img_arr is None or self._net is None:
+            return 0.0, 0.0
+        try:
+            image = to_pilot_image(img_arr)
+        except AiccError as error:
+            self._complain(error)
+            return 0.0, 0.0
+        with torch.inference_mode():
+            planes = torch.from_numpy(np.array(image.transpose(2, 0, 1), order="C"))
+            steering, throttle = self._net(planes[None].float().div_(255.0))[0].tolist()
+        return steering, throttle
+
+    def _complain(self, error: Exception) -> None:
+        if not self._complained:  # once: the same is true of every frame that follows
+            logger.error(f"the pilot stops the car: {error}")
+            self._complained = True
+
+    def shutdown(self) -> None:
+        """Nothing to release."""
