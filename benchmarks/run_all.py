@@ -9,6 +9,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+HERE = Path(__file__).resolve().parent
+
 
 def find_benchmarks(folder: Path, topics: Sequence[str]) -> list[Path]:
     """The benchmark files in folder, in name order; all of them if no topic is named."""
@@ -29,7 +31,7 @@ def run_benchmark(path: Path) -> bool:
     return code == 0
 
 
-def main(topics: Sequence[str], folder: Path = Path(__file__).resolve().parent) -> int:
+def main(topics: Sequence[str], folder: Path = HERE) -> int:
     """Run the benchmarks; 1 if any failed or none was found."""
     benchmarks = find_benchmarks(folder, topics)
     if not benchmarks:

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-import tempfile
+import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,23 +19,18 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(6)}{path.suffix}")
+    # Made here and with the usual mode, so that the umask decides as for any new file; a file that stands keeps its own.
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         yield temporary
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
+        if path.exists():
+            shutil.copymode(path, temporary)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write_atomic(path: str | Path, content: str | bytes) -> None:

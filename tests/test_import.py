@@ -1,0 +1,38 @@
+"""Importing the package and asking for help stay cheap: nothing heavy is loaded until something needs it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = ("torch", "sklearn", "matplotlib", "pandas")
+
+
+@pytest.mark.parametrize("module", ["donkey_aicc", "donkey_aicc.cli", "donkey_aicc.channels", "donkey_aicc.resources"])
+def test_import_loads_nothing_heavy(module):
+    # A process of its own: the test run itself has long loaded all of them.
+    code = f"import sys, {module}; print(*[name for name in {HEAVY!r} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == ""
+
+
+def test_every_public_name_can_be_loaded():
+    import donkey_aicc
+
+    for name in donkey_aicc.__all__:
+        assert getattr(donkey_aicc, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    import donkey_aicc
+
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = donkey_aicc.no_such_name
+
+
+def test_every_folder_with_code_is_a_package():
+    # Without __init__.py a folder still imports here, but is no package for setuptools and mypy.
+    package = Path(__file__).resolve().parents[1] / "donkey_aicc"
+    folders = {path.parent for path in package.rglob("*.py")}
+    assert [str(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
