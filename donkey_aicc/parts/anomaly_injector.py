@@ -1,0 +1,82 @@
+"""AnomalyInjector: puts the faults that the control allows into the camera's frames or into the commands."""
+
+import logging
+import math
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.anomalies.faults import Fault
+from donkey_aicc.errors import ConfigError, one_of
+from donkey_aicc.parts.injection_control import InjectionControl
+
+logger = logging.getLogger(__name__)
+
+
+class AnomalyInjector:
+    """Donkeycar part, added twice with one control.
+
+    side='sensor', after the camera: (image, mode, lap) -> image, or (image, clean image) with `record_clean`. It moves the
+    control on by one tick, so it belongs into every loop, even if only commands are to be disturbed.
+    side='command', before the drive train: (steering, throttle, mode) -> (steering, throttle, protocol, severity, episode).
+    The last three say what was really done in this tick, '' and 0 for nothing; they are for the tub.
+    """
+
+    def __init__(self, control: InjectionControl, side: str, *, record_clean: bool = False, max_throttle: float = 1.0) -> None:
+        one_of("side", side, ("sensor", "command"))
+        if not 0.0 < max_throttle <= 1.0:
+            raise ConfigError(f"AICC_INJECT_MAX_THROTTLE must be in (0, 1], got {max_throttle!r}")
+        self.control = control
+        self.side = side
+        self.record_clean = record_clean
+        self.max_throttle = max_throttle
+
+    def run(self, *inputs: Any) -> Any:
+        """See the class; which inputs depends on the side, and all after the first or the first two may be left out."""
+        return self._run_sensor(*inputs) if self.side == "sensor" else self._run_command(*inputs)
+
+    def _run_sensor(self, image: np.ndarray | None, mode: str | None = None, lap: float | None = None) -> Any:
+        seen, applied = image, []
+        try:
+            for fault in self.control.advance(mode, lap):
+                if fault.sensor is not None and seen is not None:
+                    seen = fault.sensor.run(seen)
+                    applied.append(fault)
+        except Exception:  # whatever the frame is, a test tool must not stop the car
+            logger.exception("injection ended: the frame could not be changed")
+            self.control.stop()
+            seen, applied = image, []
+        self.control.on_frame = tuple(applied)
+        return (seen, image) if self.record_clean else seen
+
+    def _run_command(self, steering: Any, throttle: Any, mode: str | None = None) -> tuple[Any, Any, str, int, int]:
+        applied = list(self.control.on_frame)
+        sent, touched = (steering, throttle), False
+        try:
+            for fault in self.control.active(mode):
+                if fault.command is not None and steering is not None and throttle is not None:
+                    sent = fault.command.run(*sent)
+                    applied.append(fault)
+                    touched = True
+            if touched:
+                sent = (_bounded(sent[0], 1.0), _bounded(sent[1], self.max_throttle))
+        except Exception:
+            logger.exception("injection ended: the command could not be changed")
+            self.control.stop()
+            sent, applied = (steering, throttle), list(self.control.on_frame)
+        return (*sent, *self._describe(applied))
+
+    def _describe(self, applied: list[Fault]) -> tuple[str, int, int]:
+        if not applied:
+            return "", 0, 0
+        names = "+".join(sorted({fault.protocol for fault in applied}))
+        return names, max(fault.severity for fault in applied), self.control.episode
+
+    def shutdown(self) -> None:
+        """Give the clean path back."""
+        self.control.shutdown()
+
+
+def _bounded(value: float, limit: float) -> float:
+    """Within [-1, limit]; a command that is no number becomes 0."""
+    return float(min(max(value, -1.0), limit)) if math.isfinite(value) else 0.0

@@ -1,0 +1,190 @@
+"""Whether a fault may be injected now, and which: one state machine shared by the sensor and the command side."""
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from donkey_aicc.anomalies.faults import Fault, make_fault
+from donkey_aicc.anomalies.protocols import PROTOCOLS, parameters
+from donkey_aicc.anomalies.schedule import Episode
+from donkey_aicc.errors import ConfigError
+
+logger = logging.getLogger(__name__)
+
+STOP = "stop"
+USER_MODE = "user"
+
+
+class InjectionControl:
+    """Disarmed -> armed for `arm_s` seconds -> disarmed again, by itself, by `stop`, or by shutdown.
+
+    With `arm_s=None` (the embedded simulator) it is armed from the start and without limit. Faults are due while armed and
+    while the mode permits it: those of the schedule, whose seconds and ticks count from the arming, and those switched on by
+    hand. A protocol plays once at a time; later entries of the schedule win, and the hand wins over the schedule.
+    """
+
+    def __init__(
+        self,
+        schedule: Sequence[Episode] = (),
+        *,
+        rate_hz: float = 20.0,
+        seed: int = 0,
+        overrides: Mapping[str, Mapping[str, Any]] | None = None,
+        arm_s: float | None = None,
+        in_user_mode: bool = False,
+        button_severity: int = 3,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if arm_s is not None and not 0.0 < arm_s < math.inf:
+            raise ConfigError(f"AICC_INJECT_ARM_S must be > 0 seconds, got {arm_s!r}")
+        self.schedule = tuple(schedule)
+        self.rate_hz = rate_hz
+        self.seed = seed
+        self.overrides = dict(overrides or {})
+        self.arm_s = arm_s
+        self.in_user_mode = in_user_mode
+        self.button_severity = button_severity
+        self._clock = clock
+        self._lock = threading.Lock()  # buttons arrive from the threads of joystick and web server
+        for protocol in {*PROTOCOLS, *self.overrides}:
+            parameters(protocol, button_severity, self.overrides.get(protocol))
+            make_fault(protocol, button_severity, rate_hz=rate_hz)
+        self.reset()
+
+    def reset(self) -> None:
+        """As before the first tick of a drive: nothing active, counters at zero."""
+        self._closed = False
+        self._by_hand: dict[str, Episode] = {}
+        self._playing: dict[Episode, Fault] = {}
+        self._faults_started = 0
+        self._episode = 0
+        self._tick = -1
+        self.on_frame: tuple[Fault, ...] = ()  # what the sensor side did to the frame of this tick
+        self._disarm()
+        if self.arm_s is None:
+            self._arm()
+
+    def _arm(self) -> None:
+        self._armed_until = math.inf if self.arm_s is None else self._clock() + self.arm_s
+        self._tick = -1
+
+    def _disarm(self) -> None:
+        self._armed_until = -math.inf
+        self._by_hand = {}
+        self._playing = {}
+
+    @property
+    def armed(self) -> bool:
+        """Whether a fault may start now."""
+        return not self._closed and self._clock() < self._armed_until
+
+    def arm(self) -> None:
+        """Allow injection for `arm_s` seconds from now; the schedule starts to count."""
+        with self._lock:
+            if not self._closed:
+                self._arm()
+                logger.info("injection armed%s", "" if self.arm_s is None else f" for {self.arm_s:g} s")
+
+    def stop(self) -> None:
+        """End every fault at once and disarm."""
+        with self._lock:
+            self._disarm()
+        logger.info("injection stopped")
+
+    def shutdown(self) -> None:
+        """The clean path for good: nothing can be injected until `reset`."""
+        with self._lock:
+            self._disarm()
+            self._closed = True
+
+    def press(self, name: str) -> None:
+        """A button named after a protocol, or `stop`. While disarmed, a protocol's button only arms: it takes two presses."""
+        if name == STOP:
+            self.stop()
+        elif not self.armed:
+            self.arm()
+        else:
+            with self._lock:
+                if self._by_hand.pop(name, None) is None:
+                    self._by_hand[name] = Episode(name, self.button_severity)
+
+    def cycle(self) -> None:
+        """One joystick button for all: arm, then dark, blur, bias, latency one after another, then none."""
+        if not self.armed:
+            self.arm()
+            return
+        with self._lock:
+            names = [*PROTOCOLS]
+            current = next(iter(self._by_hand), None)
+            following = names[0] if current is None else dict(zip(names, names[1:], strict=False)).get(current)
+            self._by_hand = {following: Episode(following, self.button_severity)} if following else {}
+
+    def permits(self, mode: str | None) -> bool:
+        """Whether faults may act in this mode. An unknown mode counts as the user's."""
+        return self.armed and (self.in_user_mode or mode not in (None, USER_MODE))
+
+    def advance(self, mode: str | None, lap: float | None = None) -> tuple[Fault, ...]:
+        """Go on by one tick; the faults that are active in it."""
+        with self._lock:
+            if not self.armed:
+                self._disarm()
+                return ()
+            self._tick += 1
+            before = set(self._playing)
+            wanted = self._wanted(lap) if self.permits(mode) else []
+            self._playing = {episode: self._playing.get(episode) or self._start(episode) for episode in wanted}
+            if self._playing and set(self._playing) != before:
+                self._episode += 1
+            return tuple(self._playing.values())
+
+    def active(self, mode: str | None) -> tuple[Fault, ...]:
+        """The faults of the current tick, none if the mode or a button has ended them since it began."""
+        with self._lock:
+            return tuple(self._playing.values()) if self.permits(mode) else ()
+
+    @property
+    def episode(self) -> int:
+        """Number of the current combination of faults, from 1; it stays the same until the combination changes."""
+        return self._episode
+
+    def _wanted(self, lap: float | None) -> list[Episode]:
+        due = [episode for episode in self.schedule if episode.is_due(self._tick / self.rate_hz, self._tick, lap)]
+        return list({episode.protocol: episode for episode in (*due, *self._by_hand.values())}.values())
+
+    def _start(self, episode: Episode) -> Fault:
+        fault = make_fault(
+            episode.protocol,
+            episode.severity,
+            rate_hz=self.rate_hz,
+            seed=self.seed,
+            episode=self._faults_started,
+            overrides=self.overrides.get(episode.protocol),
+        )
+        self._faults_started += 1
+        logger.info("injecting %s:%d", episode.protocol, episode.severity)
+        return fault
+
+
+class InjectionButtons:
+    """Donkeycar part: web buttons -> control. Each input is one button, true while it is held down."""
+
+    def __init__(self, control: InjectionControl, buttons: Sequence[str] = (*PROTOCOLS, STOP)) -> None:
+        unknown = [name for name in buttons if name not in (*PROTOCOLS, STOP)]
+        if unknown:
+            raise ConfigError(f"injection buttons must be among {', '.join((*PROTOCOLS, STOP))}; got {unknown[0]!r}")
+        self.control = control
+        self.buttons = tuple(buttons)
+        self._down = [False] * len(self.buttons)
+
+    def run(self, *pressed: object) -> None:
+        """One press per push, however many ticks it lasts."""
+        for number, (name, now) in enumerate(zip(self.buttons, pressed, strict=False)):
+            if now and not self._down[number]:
+                self.control.press(name)
+            self._down[number] = bool(now)
+
+    def shutdown(self) -> None:
+        """Nothing to close; the injector ends what plays."""
