@@ -1,4 +1,4 @@
-"""A vision pilot on disk, and the one way from a camera frame to its input.
+"""A vision pilot on disk.
 
 A pilot is a folder with `pilot.safetensors` (the weights) and `manifest.json` (what they are and their hash), or the
 `.safetensors` file alone.
@@ -7,9 +7,6 @@ A pilot is a folder with `pilot.safetensors` (the weights) and `manifest.json` (
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import cv2
-import numpy as np
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import atomic_path, sha256_of, write_json
@@ -21,19 +18,6 @@ WEIGHTS_NAME = "pilot.safetensors"
 MANIFEST_NAME = "manifest.json"
 FORMAT = "donkey_aicc.pilot"
 VERSION = 1
-
-
-def to_pilot_image(frame: np.ndarray) -> np.ndarray:
-    """(60, 80, 3) uint8 RGB by area interpolation from an (H, W, 3) uint8 RGB frame."""
-    from donkey_aicc.nets.pilot_net import INPUT_HEIGHT, INPUT_WIDTH
-
-    if not isinstance(frame, np.ndarray):
-        raise AiccError(f"the pilot needs numpy frames, got {type(frame).__name__}")
-    if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3 or not frame.size:
-        raise AiccError(f"the pilot needs (H, W, 3) uint8 RGB frames, got {frame.dtype} {frame.shape}")
-    if frame.shape[:2] == (INPUT_HEIGHT, INPUT_WIDTH):
-        return frame
-    return cv2.resize(frame, (INPUT_WIDTH, INPUT_HEIGHT), interpolation=cv2.INTER_AREA)
 
 
 def save_pilot(folder: str | Path, net: "PilotNet", about: dict[str, Any]) -> None:

@@ -1,13 +1,12 @@
 import json
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.pilot_net import PilotNet
-from donkey_aicc.pilot_file import load_pilot, save_pilot, to_pilot_image
+from donkey_aicc.pilot_file import load_pilot, save_pilot
 
 
 @pytest.fixture
@@ -20,7 +19,7 @@ def pilot(tmp_path):
 
 def test_folder_and_file_give_back_the_same_net(pilot):
     folder, net = pilot
-    frame = torch.rand(1, 3, 60, 80)
+    frame = torch.rand(1, 3, 64, 64)
     for path in (folder, folder / "pilot.safetensors", str(folder)):
         assert torch.equal(load_pilot(path)(frame), net(frame))
 
@@ -70,12 +69,3 @@ def test_missing_pilot_and_broken_manifest_say_so(tmp_path, pilot):
     (pilot[0] / "manifest.json").write_text(json.dumps([]))
     with pytest.raises(AiccError, match="manifest.json is corrupt"):
         load_pilot(pilot[0])
-
-
-def test_pilot_image_is_the_area_mean():
-    frame = np.zeros((120, 160, 3), np.uint8)
-    frame[:2, :2] = 100
-    image = to_pilot_image(frame)
-    assert image.shape == (60, 80, 3)
-    assert image[0, 0].tolist() == [100, 100, 100]
-    assert image[1:].max() == 0

@@ -2,9 +2,6 @@
 
 from torch import Tensor, nn
 
-INPUT_WIDTH = 80
-INPUT_HEIGHT = 60
-
 
 class PilotNet(nn.Module):
     """Four convolutions and three fully connected layers after Bojarski et al. 2016, about 0.16 M parameters."""
@@ -22,9 +19,9 @@ class PilotNet(nn.Module):
             nn.ReLU(),
         )
         self.head = nn.Sequential(
-            nn.Flatten(), nn.Linear(64 * 2 * 5, 100), nn.ReLU(), nn.Linear(100, 50), nn.ReLU(), nn.Linear(50, 2), nn.Tanh()
+            nn.Flatten(), nn.Linear(64 * 3 * 3, 100), nn.ReLU(), nn.Linear(100, 50), nn.ReLU(), nn.Linear(50, 2), nn.Tanh()
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """x: (B, 3, 60, 80) RGB in [0, 1] -> (B, 2): steering (+1 right) and throttle in [-1, 1]."""
+        """x: (B, 3, 64, 64) RGB in [0, 1] -> (B, 2): steering (+1 right) and throttle in [-1, 1]."""
         return self.head(self.convolutions(x - 0.5))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.pilot_file import load_pilot, to_pilot_image
+from donkey_aicc.pilot_file import load_pilot
+from donkey_aicc.preprocess import images_to_tensor, to_model_image
 
 logger = logging.getLogger(__name__)
 
@@ -37,13 +38,12 @@ class TorchPilot:
         if img_arr is None or self._net is None:
             return 0.0, 0.0
         try:
-            image = to_pilot_image(img_arr)
+            image = to_model_image(img_arr)
         except AiccError as error:
             self._complain(error)
             return 0.0, 0.0
         with torch.inference_mode():
-            planes = torch.from_numpy(np.array(image.transpose(2, 0, 1), order="C"))
-            steering, throttle = self._net(planes[None].float().div_(255.0))[0].tolist()
+            steering, throttle = self._net(images_to_tensor(image[None]))[0].tolist()
         return steering, throttle
 
     def _complain(self, error: Exception) -> None:

@@ -1,11 +1,11 @@
 import torch
 
-from donkey_aicc.nets.pilot_net import INPUT_HEIGHT, INPUT_WIDTH, PilotNet
+from donkey_aicc.nets.pilot_net import PilotNet
 
 
 def test_one_command_per_frame_within_the_limits():
     torch.manual_seed(0)
-    commands = PilotNet()(100 * torch.rand(5, 3, INPUT_HEIGHT, INPUT_WIDTH))
+    commands = PilotNet()(100 * torch.rand(5, 3, 64, 64))
     assert commands.shape == (5, 2)
     assert commands.abs().max() <= 1
 
