@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.sim.ground import make_ground
+from donkey_aicc.sim.ground import METRES_PER_PIXEL, make_ground
 from donkey_aicc.sim.lighting import Lighting
 from donkey_aicc.sim.track import Track
 from donkey_aicc.sim.walls import HEIGHT_M, PIXELS_PER_METRE, make_walls, wall_offsets_m
@@ -18,6 +18,9 @@ _NOISE_STD = 2.2
 _NOISE_POOL = 1 << 20
 _VIGNETTE = 0.22  # light lost in the corners
 _MIP_LEVELS = 5
+_NOSE_M = 0.03
+_PX = np.float32(PIXELS_PER_METRE)
+_LEVELS = np.arange(256, dtype=np.float32)[:, None]
 
 
 @dataclass(frozen=True)
@@ -59,90 +62,87 @@ class Camera:
         self.lighting = Lighting(track)
         self._arena = track.arena
         self._mips, self._walls, self._to_pixel = _scenery(track)
-        self._wall_offsets = wall_offsets_m(track)
+        self._wall_offsets = [PIXELS_PER_METRE * offset for offset in wall_offsets_m(track)]
         self._ray_from_pixel = _ray_matrix(self.config)
         rows, cols = np.mgrid[0 : self.config.height, 0 : self.config.width]
         rays = np.stack([cols, rows, np.ones_like(rows)], axis=2) @ self._ray_from_pixel.T
+        # Without roll a ray's forward and up parts depend only on the row, its left part only on the column.
+        self._forward, self._up = (rays[:, :1, i].astype(np.float32) for i in (0, 2))
+        self._left = rays[:1, :, 1].astype(np.float32)
+        self._row_reach = _row_reach(rays, self.config.height_m)
         self._bands = self._ground_bands()
-        self._wall_rows = self._lowest_wall_row()
-        self._rays = tuple(np.ascontiguousarray(rays[: self._wall_rows, :, i], np.float32) for i in range(3))
         self._vignette = _vignette(self.config)
         self._noise = _noise_pool(self.config.width * self.config.height * 3)
 
     def render(self, pose: tuple[float, float, float], speed: float, yaw_rate: float, rng: np.random.Generator) -> np.ndarray:
         """(height, width, 3) uint8 RGB from pose (x, y, yaw) of the rear axle; rng draws exposure and sensor noise."""
         x, y, yaw = pose
-        eye_x = x + self.config.forward_m * math.cos(yaw)
-        eye_y = y + self.config.forward_m * math.sin(yaw)
+        xmin, ymin, xmax, ymax = self._arena
+        # The eye stays inside the room even when the car's nose touches a wall.
+        eye_x = min(max(x + self.config.forward_m * math.cos(yaw), xmin + _NOSE_M), xmax - _NOSE_M)
+        eye_y = min(max(y + self.config.forward_m * math.sin(yaw), ymin + _NOSE_M), ymax - _NOSE_M)
         image = np.empty((self.config.height, self.config.width, 3), np.uint8)
         self._draw_ground(image, eye_x, eye_y, yaw)
-        if self._wall_rows:
-            self._draw_walls(image, eye_x, eye_y, yaw)
+        self._draw_walls(image, eye_x, eye_y, yaw)
         self._blur_by_motion(image, speed, yaw_rate)
         return self._develop(image, self.lighting.gains(x, y, rng), rng)
 
     # --- floor -------------------------------------------------------------------------------------------------
 
     def _ground_bands(self) -> list[tuple[int, int, int]]:
-        """(first row, last row + 1, mip level): far rows are read from a coarser floor so that they do not flicker."""
-        config = self.config
-        centre = 0.5 * (config.height - 1)
-        levels = []
-        for row in range(config.height):
-            down = math.radians(config.pitch_deg) + math.atan((row - centre) / config.focal_px)
-            if down <= 0.01:
-                levels.append(_MIP_LEVELS - 1)
-                continue
-            distance = config.height_m / math.sin(down)
-            across = distance / config.focal_px
-            along = across / math.sin(down)
-            texel = 0.005
-            level = math.log2(max(1.0, (across**0.6 * along**0.4) / texel))
-            levels.append(min(_MIP_LEVELS - 1, round(level)))
-        edges = [0] + [i for i in range(1, len(levels)) if levels[i] != levels[i - 1]] + [len(levels)]
-        return [(a, b, levels[a]) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        """(first row, last row + 1, mip level) of the rows that can show floor.
+
+        Far rows are read from a coarser floor so that they do not flicker.
+        """
+        xmin, ymin, xmax, ymax = self._arena
+        room_m = math.hypot(xmax - xmin, ymax - ymin)
+        nearest = self._row_reach[:, 0]
+        levels = [_mip_level(distance, self.config) for distance in nearest]
+        rows = [row for row in range(self.config.height) if nearest[row] <= room_m]
+        starts = [row for i, row in enumerate(rows) if i == 0 or levels[row] != levels[row - 1]]
+        return [(a, b, levels[a]) for a, b in zip(starts, [*starts[1:], self.config.height], strict=True)]
 
     def _draw_ground(self, image: np.ndarray, x: float, y: float, yaw: float) -> None:
         h, cos, sin = self.config.height_m, math.cos(yaw), math.sin(yaw)
         # A ray (forward, left, up) meets the floor after height / -up: homogeneous floor point (h f, h l, -u).
         place = np.array([[h * cos, -h * sin, -x], [h * sin, h * cos, -y], [0.0, 0.0, -1.0]])
-        world_from_pixel = place @ self._ray_from_pixel
-        width = self.config.width
+        matrix = self._to_pixel @ place @ self._ray_from_pixel
+        width, flags = self.config.width, cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
         for first, last, level in self._bands:
-            texture, shrink = self._mips[level], 0.5**level
-            # cv2.pyrDown keeps texel (0, 0) in place, so coordinates only scale.
-            matrix = np.diag([shrink, shrink, 1.0]) @ self._to_pixel @ world_from_pixel
-            matrix[:, 2] += first * matrix[:, 1]
-            flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-            cv2.warpPerspective(texture, matrix, (width, last - first), image[first:last], flags, cv2.BORDER_REPLICATE)
+            band = matrix.copy()
+            band[:2] *= 0.5**level  # cv2.pyrDown keeps texel (0, 0) in place, so coordinates only scale
+            band[:, 2] += first * band[:, 1]
+            target = image[first:last]
+            cv2.warpPerspective(self._mips[level], band, (width, last - first), target, flags, cv2.BORDER_REPLICATE)
 
     # --- walls -------------------------------------------------------------------------------------------------
 
-    def _lowest_wall_row(self) -> int:
-        """Rows that can show a wall: those that see the floor no nearer than the car may come to a wall."""
-        config = self.config
-        nearest_m = 0.12
-        steepest = math.atan(config.height_m / nearest_m) - math.radians(config.pitch_deg)
-        row = 0.5 * (config.height - 1) + config.focal_px * math.tan(min(steepest, 1.5))
-        return int(min(max(0, math.ceil(row)), config.height))
-
     def _draw_walls(self, image: np.ndarray, x: float, y: float, yaw: float) -> None:
-        cos, sin = np.float32(math.cos(yaw)), np.float32(math.sin(yaw))
-        forward, left, up = self._rays
         xmin, ymin, xmax, ymax = self._arena
+        nearest_m = min(x - xmin, xmax - x, y - ymin, ymax - y)
+        count = int(np.count_nonzero(self._row_reach[:, 1] >= nearest_m))  # lower rows see only floor
+        if count == 0:
+            return
+        cos, sin = np.float32(math.cos(yaw)), np.float32(math.sin(yaw))
+        forward, left, up = self._forward[:count], self._left, self._up[:count]
         dx, dy = cos * forward - sin * left, sin * forward + cos * left
         with np.errstate(divide="ignore"):
-            to_x = np.where(dx > 0, np.float32(xmax - x), np.float32(xmin - x)) / dx
-            to_y = np.where(dy > 0, np.float32(ymax - y), np.float32(ymin - y)) / dy
-        along = np.minimum(to_x, to_y)
-        height = along * up + np.float32(self.config.height_m)
+            per_x, per_y = _PX / dx, _PX / dy
+        to_x = np.maximum(np.float32(xmax - x) * per_x, np.float32(xmin - x) * per_x)
+        to_y = np.maximum(np.float32(ymax - y) * per_y, np.float32(ymin - y) * per_y)
+        along = np.minimum(to_x, to_y)  # from here on in texture pixels
         east, north, west, south = (np.float32(offset) for offset in self._wall_offsets)
-        at_x_wall = along * dy + np.where(dx > 0, east, west) - np.float32(ymin - y)
-        at_y_wall = along * dx + np.where(dy > 0, north, south) - np.float32(xmin - x)
-        columns = np.where(to_x < to_y, at_x_wall, at_y_wall) * np.float32(PIXELS_PER_METRE)
-        rows = (np.float32(HEIGHT_M) - height) * np.float32(PIXELS_PER_METRE)
+        on_x_wall = np.where(dx > 0, east + _PX * np.float32(y - ymin), west + _PX * np.float32(y - ymin))
+        on_y_wall = np.where(dy > 0, north + _PX * np.float32(x - xmin), south + _PX * np.float32(x - xmin))
+        hits_x = to_x < to_y
+        columns = along * np.where(hits_x, dy, dx)
+        columns += np.where(hits_x, on_x_wall, on_y_wall)
+        rise = along * up
+        eye_px = self.config.height_m * PIXELS_PER_METRE
+        on_wall = rise > -eye_px
+        rows = np.float32(HEIGHT_M * PIXELS_PER_METRE - eye_px) - rise
         seen = cv2.remap(self._walls, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-        cv2.copyTo(seen, (height > 0).view(np.uint8), image[: self._wall_rows])
+        cv2.copyTo(seen, on_wall.view(np.uint8), image[:count])
 
     # --- lens and sensor ---------------------------------------------------------------------------------------
 
@@ -156,13 +156,13 @@ class Camera:
             cv2.blur(near, (1, 1 + streak), near)
 
     def _develop(self, image: np.ndarray, gains: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        start = int(rng.integers(len(self._noise) - image.size))
-        noise = self._noise[start : start + image.size].reshape(image.shape)
-        exposed = np.multiply(image, self._vignette)
-        exposed *= gains
-        exposed += noise
-        np.clip(exposed, 0.0, 255.0, out=exposed)
-        return exposed.astype(np.uint8)
+        start = int(rng.integers(_NOISE_POOL))
+        brighter, darker = (part[start : start + image.size].reshape(image.shape) for part in self._noise)
+        curve = np.clip(_LEVELS * gains, 0.0, 255.0).astype(np.uint8)
+        exposed = cv2.LUT(image, curve[None])
+        cv2.multiply(exposed, self._vignette, exposed, 1.0 / 255.0)
+        cv2.add(exposed, brighter, exposed)
+        return cv2.subtract(exposed, darker, exposed)
 
 
 @lru_cache(maxsize=8)
@@ -186,16 +186,39 @@ def _ray_matrix(config: CameraConfig) -> np.ndarray:
     return np.stack([forward, -right, up])
 
 
+def _row_reach(rays: np.ndarray, height_m: float) -> np.ndarray:
+    """(rows, 2): horizontal distance to the nearest and the farthest floor each row sees; inf above the horizon."""
+    down = np.maximum(-rays[:, :, 2], 0.0)
+    with np.errstate(divide="ignore"):
+        distance = height_m * np.hypot(rays[:, :, 0], rays[:, :, 1]) / down
+    return np.stack([distance.min(axis=1), distance.max(axis=1)], axis=1)
+
+
+def _mip_level(distance_m: float, config: CameraConfig) -> int:
+    """Which halving of the floor texture has texels about as large as a pixel at this distance."""
+    if not math.isfinite(distance_m):
+        return _MIP_LEVELS - 1
+    slant = math.hypot(distance_m, config.height_m)
+    across = slant / config.focal_px
+    along = across * slant / config.height_m
+    # Between the two: sharp lines along the lane matter more than a little flicker across it.
+    level = math.log2(max(1.0, across**0.6 * along**0.4 / METRES_PER_PIXEL))
+    return min(_MIP_LEVELS - 1, round(level))
+
+
 def _vignette(config: CameraConfig) -> np.ndarray:
-    """(height, width, 3) float32: bright in the middle, darker in the corners."""
+    """(height, width, 3) uint8: 255 in the middle, darker in the corners."""
     rows = np.linspace(-1.0, 1.0, config.height)[:, None]
     cols = np.linspace(-1.0, 1.0, config.width)[None, :]
-    fall = 1.0 - _VIGNETTE * 0.5 * (rows**2 + cols**2)
-    return np.ascontiguousarray(np.repeat(fall[:, :, None], 3, axis=2), np.float32)
+    fall = 255.0 * (1.0 - _VIGNETTE * 0.5 * (rows**2 + cols**2))
+    return np.repeat(np.round(fall)[:, :, None], 3, axis=2).astype(np.uint8)
 
 
 @lru_cache(maxsize=4)
-def _noise_pool(image_size: int) -> np.ndarray:
-    """Sensor noise to cut frames from: drawing it anew for each frame would cost more than the picture."""
-    rng = np.random.default_rng(7)
-    return (0.5 + _NOISE_STD * rng.standard_normal(_NOISE_POOL + image_size)).astype(np.float32)
+def _noise_pool(image_size: int) -> tuple[np.ndarray, np.ndarray]:
+    """What sensor noise adds and what it takes away, to cut frames from.
+
+    Drawing it anew for each frame would cost more than the picture; unsigned parts add fastest.
+    """
+    noise = np.round(_NOISE_STD * np.random.default_rng(7).standard_normal(_NOISE_POOL + image_size))
+    return np.maximum(noise, 0.0).astype(np.uint8), np.maximum(-noise, 0.0).astype(np.uint8)

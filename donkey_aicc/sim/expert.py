@@ -7,6 +7,7 @@ import numpy as np
 from donkey_aicc.sim.track import Track
 from donkey_aicc.sim.vehicle import VehicleConfig
 
+_SIGHT_M, _SHARP_PER_M = 0.9, 1.2  # how far it looks for bends, and what counts as a sharp one
 _BURST_EVERY_S, _BURST_S = 2.5, 0.6
 
 
@@ -37,6 +38,7 @@ class Expert:
         self.intended = (0.0, 0.0)
         self._vehicle = vehicle or VehicleConfig()
         self._rate_hz = rate_hz
+        self._bend_ahead = _bend_ahead(track)
         self._hint_s_m: float | None = None
         self._burst, self._burst_left = 0.0, 0
 
@@ -64,10 +66,7 @@ class Expert:
 
     def _hold_speed(self, speed: float, s_m: float) -> float:
         """Slower where the next metre bends, like a driver who lifts off before the corner."""
-        count = len(self.track.curvature)
-        first = int(s_m / self.track.spacing_m)
-        ahead = np.arange(first, first + int(0.9 / self.track.spacing_m), 6) % count
-        bend = min(1.0, float(np.abs(self.track.curvature[ahead]).mean()) / 1.2)
+        bend = float(self._bend_ahead[int(s_m / self.track.spacing_m) % len(self._bend_ahead)])
         target = self.target_speed_mps + bend * (self.corner_speed_mps - self.target_speed_mps)
         feed_forward = (self._vehicle.drag_per_s * target + self._vehicle.rolling_mps2) / self._vehicle.motor_accel_mps2
         return max(0.0, min(1.0, feed_forward + 0.25 * (target - speed)))
@@ -82,3 +81,10 @@ class Expert:
             self._burst = float(self.noise_std * self.rng.standard_normal())
             self._burst_left = int(_BURST_S * self._rate_hz * self.rng.uniform(0.5, 1.5))
         return 0.0
+
+
+def _bend_ahead(track: Track) -> np.ndarray:
+    """(N,) from 0 (straight) to 1 (sharp): mean curvature of the stretch in front of each point."""
+    count = int(_SIGHT_M / track.spacing_m)
+    sums = np.cumsum(np.concatenate([[0.0], np.abs(track.curvature), np.abs(track.curvature[:count])]))
+    return np.minimum(1.0, (sums[count:-1] - sums[: -count - 1]) / count / _SHARP_PER_M)

@@ -15,7 +15,7 @@ DASH_M = 0.22
 DASH_WIDTH_M = 0.035
 _SUBPIXEL_BITS = 4
 _OBJECT_COLOURS = np.array(
-    [(178, 70, 60), (62, 92, 150), (70, 128, 84), (205, 165, 70), (120, 84, 140), (60, 62, 68), (222, 218, 205), (150, 105, 70)]
+    [(168, 84, 74), (78, 100, 142), (84, 126, 92), (186, 158, 88), (118, 94, 132), (78, 80, 84), (206, 202, 192), (146, 112, 84)]
 )
 
 
@@ -66,7 +66,7 @@ def _tiles(rng: np.random.Generator, rows: int, cols: int) -> np.ndarray:
     tiles = cv2.resize(shade, (across * pitch, down * pitch), interpolation=cv2.INTER_NEAREST)
     floor = tiles[top : top + rows, left : left + cols] + np.array([158.0, 154.0, 146.0], np.float32)
     hills = (rows // 400 + 2, cols // 400 + 2)
-    for channel, spread in enumerate((11.0, 6.0, 12.0)):
+    for channel, spread in enumerate((8.0, 5.0, 9.0)):
         floor[:, :, channel] += spread * smooth_field(rng, (rows, cols), hills)
     wear = smooth_field(rng, (rows, cols), (rows // 24, cols // 24))
     floor += (2.5 * wear)[:, :, None]
@@ -77,10 +77,10 @@ def _tiles(rng: np.random.Generator, rows: int, cols: int) -> np.ndarray:
     return floor
 
 
-def _distance_to_lane(track: Track, to_pixel: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def _distance_to_lane(track: Track, to_pixel: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """(rows, cols) metres to the centreline."""
     canvas = np.full(shape, 255, np.uint8)
-    cv2.polylines(canvas, [_fixed_point(track.centreline, to_pixel)], True, 0, 1, cv2.LINE_8, _SUBPIXEL_BITS)
+    cv2.polylines(canvas, [_fixed_point(track.centreline, to_pixel)], True, (0,), 1, cv2.LINE_8, _SUBPIXEL_BITS)
     return cv2.distanceTransform(canvas, cv2.DIST_L2, 5) * METRES_PER_PIXEL
 
 
@@ -91,7 +91,7 @@ def _lay_objects(floor: np.ndarray, track: Track, to_pixel: np.ndarray, rng: np.
     for _ in range(round(2.6 * area_m2)):
         size_m = float(rng.uniform(0.06, 0.32))
         row, col = int(rng.integers(floor.shape[0])), int(rng.integers(floor.shape[1]))
-        colour = _OBJECT_COLOURS[rng.integers(len(_OBJECT_COLOURS))] + rng.normal(0.0, 10.0, 3)
+        colour = _OBJECT_COLOURS[rng.integers(len(_OBJECT_COLOURS))] + rng.normal(0.0, 8.0, 3)
         kind, angle, ratio = rng.integers(3), float(rng.uniform(0, 180)), float(rng.uniform(0.35, 1.0))
         if distance[row, col] < track.half_width_m + 0.08 + size_m:
             continue
@@ -120,13 +120,13 @@ def _paint_lane(floor: np.ndarray, track: Track, to_pixel: np.ndarray) -> None:
     edges = np.zeros(shape, np.uint8)
     for offset_m in (-track.half_width_m, track.half_width_m):
         points = _fixed_point(track.lane_edge(offset_m), to_pixel)
-        cv2.polylines(edges, [points], True, 255, round(EDGE_WIDTH_M / METRES_PER_PIXEL), cv2.LINE_AA, _SUBPIXEL_BITS)
+        cv2.polylines(edges, [points], True, (255,), round(EDGE_WIDTH_M / METRES_PER_PIXEL), cv2.LINE_AA, _SUBPIXEL_BITS)
     dashes = np.zeros(shape, np.uint8)
     count = max(4, round(track.length_m / (2 * DASH_M)))
     starts = np.linspace(0, len(track.centreline), count, endpoint=False)
     for start in starts:
         points = _fixed_point(track.centreline[int(start) : int(start) + round(DASH_M / track.spacing_m)], to_pixel)
-        cv2.polylines(dashes, [points], False, 255, round(DASH_WIDTH_M / METRES_PER_PIXEL), cv2.LINE_AA, _SUBPIXEL_BITS)
+        cv2.polylines(dashes, [points], False, (255,), round(DASH_WIDTH_M / METRES_PER_PIXEL), cv2.LINE_AA, _SUBPIXEL_BITS)
     _blend(floor, edges, (232.0, 230.0, 222.0))
     _blend(floor, dashes, (226.0, 184.0, 60.0))
 
@@ -139,7 +139,7 @@ def _blend(floor: np.ndarray, mask: np.ndarray, colour: tuple[float, float, floa
 def _light_pools(rng: np.random.Generator, rows: int, cols: int) -> np.ndarray:
     """(rows, cols) float32 around 1: lamps, windows and shadows."""
     field = smooth_field(rng, (rows, cols), (rows // 320 + 2, cols // 320 + 2))
-    return np.clip(1.0 + 0.11 * field, 0.72, 1.28)
+    return np.clip(1.0 + 0.10 * field, 0.72, 1.28)
 
 
 def _fixed_point(points: np.ndarray, to_pixel: np.ndarray) -> np.ndarray:

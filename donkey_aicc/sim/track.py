@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -33,7 +34,7 @@ class Track:
     def spacing_m(self) -> float:
         return self.length_m / len(self.centreline)
 
-    @property
+    @cached_property
     def min_radius_m(self) -> float:
         return 1.0 / float(np.abs(self.curvature).max())
 
@@ -54,19 +55,22 @@ class Track:
         return (nearest * self.spacing_m + along) % self.length_m, cte_m, _wrap_angle(heading)
 
     def _nearest_index(self, x: float, y: float, hint_s_m: float | None) -> int:
+        xs, ys, reach = self._unrolled
         count = len(self.centreline)
         if hint_s_m is not None:
-            reach = int(_SEARCH_M / self.spacing_m)
-            window = np.arange(-reach, reach + 1) + int(hint_s_m / self.spacing_m)
-            window %= count
-            best = int(self._squared_distances(x, y, window).argmin())
-            if 0 < best < len(window) - 1:
-                return int(window[best])
-        return int(self._squared_distances(x, y, slice(None)).argmin())
+            first = int(hint_s_m / self.spacing_m) % count
+            window = slice(first, first + 2 * reach + 1)
+            best = int(((xs[window] - x) ** 2 + (ys[window] - y) ** 2).argmin())
+            if 0 < best < 2 * reach:
+                return (first + best - reach) % count
+        return int(((xs[reach : reach + count] - x) ** 2 + (ys[reach : reach + count] - y) ** 2).argmin())
 
-    def _squared_distances(self, x: float, y: float, where: np.ndarray | slice) -> np.ndarray:
-        points = self.centreline[where]
-        return (points[:, 0] - x) ** 2 + (points[:, 1] - y) ** 2
+    @cached_property
+    def _unrolled(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """x and y with `reach` points of the other end on both sides, so that any neighbourhood is one slice."""
+        reach = int(_SEARCH_M / self.spacing_m)
+        xs, ys = np.pad(self.centreline, ((reach, reach), (0, 0)), mode="wrap").T
+        return np.ascontiguousarray(xs), np.ascontiguousarray(ys), reach
 
     def pose_at(self, s_m: float, offset_m: float = 0.0) -> tuple[float, float, float]:
         """(x, y, yaw) on the lane at s_m, `offset_m` to the right of the centreline, facing along it."""

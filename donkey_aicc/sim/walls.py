@@ -9,9 +9,10 @@ from donkey_aicc.sim.track import Track
 PIXELS_PER_METRE = 60
 HEIGHT_M = 2.4
 _CEILING_PX = 4
+_SOFTNESS_PX = 1.1
 _PAINT = np.array([(196, 190, 172), (168, 184, 192), (200, 178, 164), (176, 190, 166)], np.float32)
 _PICTURE_COLOURS = np.array(
-    [(188, 58, 50), (40, 92, 160), (50, 130, 90), (224, 180, 60), (110, 70, 130), (40, 44, 52), (226, 120, 50), (90, 170, 180)]
+    [(170, 74, 66), (66, 100, 150), (74, 128, 98), (206, 172, 84), (112, 84, 126), (70, 72, 78), (200, 124, 74), (104, 160, 168)]
 )
 
 
@@ -51,6 +52,7 @@ def _one_wall(rng: np.random.Generator, cols: int, rows: int, paint: np.ndarray)
     board = int(0.09 * PIXELS_PER_METRE)
     wall[rows - board :] = 0.42 * paint
     wall *= 1.0 + 0.07 * smooth_field(rng, (rows, cols), (3, cols // 70 + 2))[:, :, None]
+    cv2.GaussianBlur(wall, (0, 0), _SOFTNESS_PX, wall)  # seen from a metre or more, a pixel covers about this much
     wall[:_CEILING_PX] = (222, 220, 214)
     return wall
 

@@ -50,6 +50,7 @@ class World:
         self.rate_hz = float(rate_hz)
         self.camera = Camera(self.track, camera)
         self.vehicle = Vehicle(vehicle)
+        self._s_m = self._cte_m = 0.0
         self._laps = LapCounter(self.track.length_m)
         self.reset(seed=seed)
 
