@@ -19,7 +19,7 @@ class AnomalyInjector:
     side='sensor', after the camera: (image, mode, lap) -> image, or (image, clean image) with `record_clean`. It moves the
     control on by one tick, so it belongs into every loop, even if only commands are to be disturbed.
     side='command', before the drive train: (steering, throttle, mode) -> (steering, throttle, protocol, severity, episode).
-    The last three say what was really done in this tick, '' and 0 for nothing; they are for the tub.
+    The last three say what was really done in this tick, '', 0 and -1 for nothing; they are for the tub.
     """
 
     def __init__(self, control: InjectionControl, side: str, *, record_clean: bool = False, max_throttle: float = 1.0) -> None:
@@ -68,7 +68,7 @@ class AnomalyInjector:
 
     def _describe(self, applied: list[Fault]) -> tuple[str, int, int]:
         if not applied:
-            return "", 0, 0
+            return "", 0, -1
         names = "+".join(sorted({fault.protocol for fault in applied}))
         return names, max(fault.severity for fault in applied), self.control.episode
 

@@ -60,7 +60,7 @@ class InjectionControl:
         self._by_hand: dict[str, Episode] = {}
         self._playing: dict[Episode, Fault] = {}
         self._faults_started = 0
-        self._episode = 0
+        self._episode = -1
         self._tick = -1
         self.on_frame: tuple[Fault, ...] = ()  # what the sensor side did to the frame of this tick
         self._disarm()
@@ -147,7 +147,7 @@ class InjectionControl:
 
     @property
     def episode(self) -> int:
-        """Number of the current combination of faults, from 1; it stays the same until the combination changes."""
+        """Number of the current combination of faults, from 0; it stays the same until the combination changes."""
         return self._episode
 
     def _wanted(self, lap: float | None) -> list[Episode]:

@@ -30,26 +30,26 @@ def grey(value=100):
 def test_scheduled_dark_is_played_and_recorded_then_the_clean_path_returns():
     car = Car("dark:3@0.5s-1s", rate_hz=10)
     told = [car.tick(grey())[3:] for _ in range(12)]
-    assert told == [("", 0, 0)] * 5 + [("dark", 3, 1)] * 5 + [("", 0, 0)] * 2
+    assert told == [("", 0, -1)] * 5 + [("dark", 3, 0)] * 5 + [("", 0, -1)] * 2
 
 
 def test_combination_is_named_and_numbered():
     car = Car("bias:2@0-4,blur:4@2-6")
     assert [car.tick(grey())[3:] for _ in range(7)] == [
-        ("bias", 2, 1),
-        ("bias", 2, 1),
-        ("bias+blur", 4, 2),
-        ("bias+blur", 4, 2),
-        ("blur", 4, 3),
-        ("blur", 4, 3),
-        ("", 0, 0),
+        ("bias", 2, 0),
+        ("bias", 2, 0),
+        ("bias+blur", 4, 1),
+        ("bias+blur", 4, 1),
+        ("blur", 4, 2),
+        ("blur", 4, 2),
+        ("", 0, -1),
     ]
 
 
 def test_untouched_ticks_hand_on_the_very_same_values():
     car, image = Car("dark:3@lap2"), grey()
     seen, steering, throttle, *told = car.tick(image, 1.7, None, lap=1)
-    assert seen is image and (steering, throttle) == (1.7, None) and told == ["", 0, 0]
+    assert seen is image and (steering, throttle) == (1.7, None) and told == ["", 0, -1]
 
 
 @pytest.mark.parametrize("severity", [1, 5])
@@ -61,7 +61,7 @@ def test_commands_stay_in_range_and_throttle_under_the_cap(severity):
 
 def test_no_image_no_command_is_no_error():
     car = Car("dark:1,blur:1,latency:1,bias:1")
-    assert car.tick(None, None, None) == (None, None, None, "", 0, 0)
+    assert car.tick(None, None, None) == (None, None, None, "", 0, -1)
 
 
 def test_user_mode_is_clean_and_so_is_the_command_of_the_tick_that_switches():
@@ -69,7 +69,7 @@ def test_user_mode_is_clean_and_so_is_the_command_of_the_tick_that_switches():
     assert car.tick(grey())[3] == "bias+dark"
     seen, steering, throttle, protocol, *_ = car.tick(grey(), mode="local", mode_after="user")
     assert (steering, throttle) == (0.1, 0.3) and protocol == "dark" and seen[0, 0, 0] < 100
-    assert car.tick(grey(), mode="user")[1:] == (0.1, 0.3, "", 0, 0)
+    assert car.tick(grey(), mode="user")[1:] == (0.1, 0.3, "", 0, -1)
     assert Car("bias:5", in_user_mode=True).tick(grey(), mode="user")[3] == "bias"
 
 
@@ -87,7 +87,7 @@ def test_shutdown_and_broken_frames_give_the_clean_path_back():
     car = Car("dark:3,bias:3")
     car.sensor.shutdown()
     car.control.arm()
-    assert car.tick(grey())[1:] == (0.1, 0.3, "", 0, 0)
+    assert car.tick(grey())[1:] == (0.1, 0.3, "", 0, -1)
 
 
 def test_same_seed_same_drive_and_reset_plays_it_again():
@@ -127,7 +127,7 @@ def test_in_a_vehicle_pilot_and_tub_get_the_corrupted_frame():
     vehicle.add(car.command, inputs=["steering", "throttle", "user/mode"], outputs=["steering", "throttle", *told])
     vehicle.add(Tub(), inputs=["cam/image_array", "steering", *told])
     vehicle.start(rate_hz=1000, max_loop_count=8)
-    assert [row[2:] for row in Tub.rows] == [("", 0, 0)] * 3 + [("dark", 3, 1)] * 3 + [("", 0, 0)] * 2
+    assert [row[2:] for row in Tub.rows] == [("", 0, -1)] * 3 + [("dark", 3, 0)] * 3 + [("", 0, -1)] * 2
     assert all(steering == pytest.approx(mean / 255.0) for mean, steering, *_ in Tub.rows)
     assert Tub.rows[4][0] == pytest.approx(30.0)
     assert not car.control.armed  # the vehicle shut it down
