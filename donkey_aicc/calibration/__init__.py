@@ -1,0 +1,1 @@
+"""Score table -> confidence: one file per calibrator, one interface (`base.Calibrator`)."""

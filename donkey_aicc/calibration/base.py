@@ -1,0 +1,122 @@
+"""What every calibrator offers: fit on a score table, map probabilities to confidence, store itself as JSON."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from donkey_aicc.calibration.pool import Pool
+from donkey_aicc.calibration.probability import checked_probability
+from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
+from donkey_aicc.errors import AiccError
+from donkey_aicc.score_table import ScoreTable
+
+ScoreMap = Mapping[str, np.ndarray]
+Self = TypeVar("Self", bound="Calibrator")
+
+
+class Calibrator(ABC):
+    """One row of the evaluation. `calibrate` is pure; `fit` returns self so that it can be chained."""
+
+    kind: ClassVar[str]  # names the class in JSON
+
+    def __init__(self, name: str, label: str, uses_tta: bool = False, score_names: tuple[str, ...] = ()) -> None:
+        self.name = name  # key in results
+        self.label = label  # for tables and figures
+        self.uses_tta = uses_tta  # p_tta instead of p_safe
+        self.score_names = score_names  # anomaly scores that `calibrate` reads
+        self.statistics: ScoreStatistics | None = None
+        self.fit_report: dict[str, Any] = {}  # numbers about the fit, for people
+
+    @abstractmethod
+    def fit(self: Self, table: ScoreTable, pool: Pool | None = None) -> Self:
+        """Fit on a nominal calibration table; calibrators with learned weights also need the pool with D_aug."""
+
+    @abstractmethod
+    def calibrate(self, p: np.ndarray, scores: ScoreMap, horizon: int) -> np.ndarray:
+        """p: (N,) probability of safe at that horizon, scores: name -> (N,); returns (N,) confidence."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """Everything that was fitted, as plain numbers and lists."""
+
+    @abstractmethod
+    def load_parameters(self, stored: dict[str, Any]) -> None:
+        """The inverse of `parameters`."""
+
+    def predict(self, table: ScoreTable, scores: Scores | None = None) -> np.ndarray:
+        """(N, K) confidence of every row and horizon; scores may be handed in when they are known already."""
+        if scores is None:
+            scores = self.statistics.scores(table) if self.statistics is not None else {}
+        p = table.p_tta if self.uses_tta else table.p_safe
+        columns = [self.calibrate(p[:, column], scores, int(horizon)) for column, horizon in enumerate(table.horizons)]
+        return np.stack(columns, axis=1)
+
+    def to_json(self) -> dict[str, Any]:
+        """A dictionary that json.dumps(..., allow_nan=False) accepts."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "label": self.label,
+            "uses_tta": self.uses_tta,
+            "score_names": list(self.score_names),
+            "parameters": self.parameters(),
+            "statistics": None if self.statistics is None else self.statistics.to_json(),
+            "fit_report": self.fit_report,
+        }
+
+    @classmethod
+    def from_json(cls: type[Self], stored: dict[str, Any]) -> Self:
+        """Rebuild a fitted calibrator of this class; `catalogue.calibrator_from_json` picks the class."""
+        try:
+            calibrator = cls.__new__(cls)
+            Calibrator.__init__(
+                calibrator, stored["name"], stored["label"], bool(stored["uses_tta"]), tuple(stored["score_names"])
+            )
+            calibrator.load_parameters(stored["parameters"])
+            if stored["statistics"] is not None:
+                calibrator.statistics = ScoreStatistics.from_json(stored["statistics"])
+            calibrator.fit_report = dict(stored.get("fit_report", {}))
+        except (KeyError, TypeError, ValueError) as error:
+            raise AiccError(f"calibrator of kind {stored.get('kind')!r} is damaged or of another version: {error!r}") from error
+        return calibrator
+
+    def probability_of(self, table: ScoreTable) -> np.ndarray:
+        """(N, K) the probabilities this calibrator starts from."""
+        return table.p_tta if self.uses_tta else table.p_safe
+
+    def required_scores(self, scores: ScoreMap, rows: int) -> np.ndarray:
+        """(N, S) the named scores, checked: present, finite, one per row."""
+        columns = []
+        for name in self.score_names:
+            if name not in scores:
+                raise AiccError(f"calibrator {self.name} needs the score {name}, got {', '.join(sorted(scores)) or 'none'}")
+            values = np.asarray(scores[name], dtype=np.float64)
+            if values.shape != (rows,) or not np.isfinite(values).all():
+                raise AiccError(f"score {name} must be {rows} finite numbers, got shape {values.shape}")
+            columns.append(values)
+        return np.stack(columns, axis=1) if columns else np.zeros((rows, 0))
+
+    def required_pool(self, pool: Pool | None) -> Pool:
+        if pool is None:
+            raise AiccError(f"calibrator {self.name} is fitted on augmented data too; pass pool=build_pool(calibration, d_aug)")
+        return pool
+
+    def of_horizon(self, values: Mapping[int, Any], horizon: int) -> Any:
+        """The fitted value of a horizon, or a clear message."""
+        if horizon not in values:
+            fitted = ", ".join(str(k) for k in sorted(values)) or "none: call fit first"
+            raise AiccError(f"calibrator {self.name} has no horizon {horizon}; fitted horizons: {fitted}")
+        return values[horizon]
+
+
+def labelled_samples(table: ScoreTable, p: np.ndarray, column: int, owner: str) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) probabilities and 0/1 labels of the valid, labelled rows of one horizon; both classes must be there."""
+    y = table.labels[:, column]
+    rows = table.valid.astype(bool) & ~np.isnan(y)
+    horizon, labels = int(table.horizons[column]), y[rows]
+    if not rows.any() or labels.min() == labels.max():
+        have = "no label" if not rows.any() else f"only {'safe' if labels[0] > 0.5 else 'unsafe'} frames ({len(labels)})"
+        raise AiccError(f"calibrator {owner} needs safe and unsafe calibration frames at horizon {horizon}, got {have}")
+    return checked_probability(p[rows, column], f"probability at horizon {horizon}"), labels

@@ -1,0 +1,93 @@
+"""The data on which anomaly weights are fitted: cross-fitted nominal rows and augmented rows (paper, Section V-A)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from donkey_aicc.calibration.density import MAX_REFERENCES
+from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
+from donkey_aicc.errors import AiccError
+from donkey_aicc.score_table import ScoreTable
+
+AUGMENTED_LIMIT = 2.0  # more augmented rows than this many times the nominal ones are thinned to balance
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Valid rows only. `balanced` indexes the augmented rows that make the pool roughly half nominal, half augmented."""
+
+    nominal: ScoreTable
+    nominal_scores: Scores  # of each fold, normalised with the statistics of the other folds
+    fold: np.ndarray  # (N,) int: fold of each nominal row
+    augmented: ScoreTable
+    augmented_scores: Scores  # normalised with the statistics of all nominal rows
+    balanced: np.ndarray  # (B,) int
+    statistics: ScoreStatistics  # of all nominal rows; this is what drives
+    seed: int
+
+    def families(self) -> list[str]:
+        """Names of the augmented families, in order of first appearance."""
+        return list(dict.fromkeys(self.augmented.protocol.tolist()))
+
+
+def sequence_folds(sequence: np.ndarray, folds: int = FOLDS, seed: int = 0) -> np.ndarray:
+    """(N,) sequence ids -> (N,) fold numbers; a sequence is never split, folds get about equally many rows."""
+    names, inverse, counts = np.unique(sequence, return_inverse=True, return_counts=True)
+    if len(names) < folds:
+        raise AiccError(
+            f"{folds} folds over whole sequences need at least {folds} calibration sequences, got {len(names)}; "
+            f"record more or use fewer folds"
+        )
+    shuffled = np.random.default_rng(seed).permutation(len(names))
+    order = shuffled[np.argsort(-counts[shuffled], kind="stable")]
+    fold_of, load = np.zeros(len(names), dtype=np.int64), np.zeros(folds)
+    for name in order:  # longest first into the emptiest fold
+        fold_of[name] = int(np.argmin(load))
+        load[fold_of[name]] += counts[name]
+    return fold_of[inverse]
+
+
+def build_pool(
+    calibration: ScoreTable,
+    augmented: ScoreTable,
+    folds: int = FOLDS,
+    seed: int = 0,
+    regularisation: float = 1e-6,
+    max_references: int = MAX_REFERENCES,
+) -> Pool:
+    """Score both tables; calibration rows are scored fold by fold so that no row helps to normalise itself."""
+    nominal = calibration.select(calibration.valid.astype(bool))
+    augmented = augmented.select(augmented.valid.astype(bool))
+    if not len(augmented):
+        raise AiccError("the augmented table has no valid row; D_aug sequences must be longer than the scoring context")
+    if not np.array_equal(nominal.horizons, augmented.horizons):
+        raise AiccError(f"calibration horizons {nominal.horizons.tolist()} differ from D_aug's {augmented.horizons.tolist()}")
+    fold = sequence_folds(nominal.sequence, folds, seed)
+    statistics = ScoreStatistics.fit(nominal, None, regularisation, max_references, seed)
+    return Pool(
+        nominal=nominal,
+        nominal_scores=_cross_fitted(nominal, fold, regularisation, max_references, seed),
+        fold=fold,
+        augmented=augmented,
+        augmented_scores=statistics.scores(augmented),
+        balanced=_balance(len(nominal), len(augmented), seed),
+        statistics=statistics,
+        seed=seed,
+    )
+
+
+def _cross_fitted(nominal: ScoreTable, fold: np.ndarray, regularisation: float, max_references: int, seed: int) -> Scores:
+    pooled: Scores = {}
+    for number in range(int(fold.max()) + 1):
+        own = fold == number
+        statistics = ScoreStatistics.fit(nominal, ~own, regularisation, max_references, seed)
+        for name, values in statistics.scores(nominal.select(own)).items():
+            pooled.setdefault(name, np.empty(len(nominal)))[own] = values
+    return pooled
+
+
+def _balance(nominal: int, augmented: int, seed: int) -> np.ndarray:
+    if augmented <= AUGMENTED_LIMIT * nominal:
+        return np.arange(augmented)
+    return np.sort(np.random.default_rng(seed).choice(augmented, size=nominal, replace=False))

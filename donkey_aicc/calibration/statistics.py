@@ -1,0 +1,182 @@
+"""Nominal statistics of the anomaly scores, and the normalised scores that follow from them.
+
+Paper, Section IV (perception and dynamics impact scores): score = clip01((raw - mu) / (2 sigma)), mu and sigma from the
+calibration split.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.calibration.density import MAX_REFERENCES, FeatureDensity
+from donkey_aicc.calibration.mahalanobis import ALPHA, MahalanobisScore, spread_floor
+from donkey_aicc.errors import AiccError
+from donkey_aicc.score_table import ScoreTable
+
+Scores = dict[str, np.ndarray]  # name -> (N,); `name` is clipped to [0, 1], `name_z` is the same number unclipped
+
+SCORE_NAMES = ("rho", "delta", "rho_two_sided", "log_rho", "latent", "tta_spread", "density", "dac")
+LATENT_REGULARISATION = 0.1  # many latent directions hardly move within a few sequences; see docs/calibrators.md
+_RHO_MIN = 1e-12
+
+
+@dataclass(frozen=True)
+class Normaliser:
+    """(x - mu) / (2 sigma), and the same clipped to [0, 1]."""
+
+    mu: float
+    sigma: float
+
+    @classmethod
+    def fit(cls, x: np.ndarray) -> "Normaliser":
+        mu, sigma = float(np.mean(x)), float(np.std(x))
+        return cls(mu, spread_floor(mu, sigma))
+
+    def normalised(self, x: np.ndarray) -> np.ndarray:
+        return (np.asarray(x, dtype=np.float64) - self.mu) / (ALPHA * self.sigma)
+
+    def to_json(self) -> dict[str, float]:
+        return {"mu": self.mu, "sigma": self.sigma}
+
+
+@dataclass(frozen=True)
+class ScoreStatistics:
+    """What is nominal, per score. A score whose column was not recorded (NaN) is None and cannot be used."""
+
+    regularisation: float
+    rows: int
+    rho_raw: Normaliser
+    log_rho: MahalanobisScore
+    dynamics: MahalanobisScore
+    latent_mean: MahalanobisScore | None
+    spread: Normaliser | None
+    density: FeatureDensity | None
+
+    @classmethod
+    def fit(
+        cls,
+        table: ScoreTable,
+        rows: np.ndarray | None = None,
+        regularisation: float = 1e-6,
+        max_references: int = MAX_REFERENCES,
+        seed: int = 0,
+    ) -> "ScoreStatistics":
+        """Measure on the valid rows of a nominal calibration table (or on those that `rows` picks of it)."""
+        table = table if rows is None else table.select(rows)
+        table = table.select(table.valid.astype(bool))
+        if len(table) < 2:
+            raise AiccError(f"score statistics need at least 2 valid calibration rows, got {len(table)}")
+        for name in ("rho_raw", "features"):
+            _require_finite(name, getattr(table, name))
+        log_rho = np.log(np.maximum(table.rho_raw, _RHO_MIN))[:, None]
+        latent = _recorded("latent", table.latent)
+        spread = _recorded("tta_spread", table.tta_spread)
+        features = _recorded("cnn_features", table.cnn_features)
+        return cls(
+            regularisation=regularisation,
+            rows=len(table),
+            rho_raw=Normaliser.fit(table.rho_raw),
+            log_rho=MahalanobisScore.fit(log_rho, regularisation),
+            dynamics=MahalanobisScore.fit(table.features, regularisation),
+            latent_mean=None if latent is None else MahalanobisScore.fit(latent, LATENT_REGULARISATION, table.sequence),
+            spread=None if spread is None else Normaliser.fit(spread.mean(axis=1)),
+            density=None
+            if features is None
+            else FeatureDensity.fit(features, table.sequence, max_references=max_references, seed=seed),
+        )
+
+    def scores(self, table: ScoreTable) -> Scores:
+        """Every score of every row: `name` in [0, 1] and `name_z` unclipped, each (N,)."""
+        unclipped = self._unclipped(table.rho_raw, table.features, table.latent, table.tta_spread, table.cnn_features)
+        clipped = {name: np.clip(values, 0.0, 1.0) for name, values in unclipped.items()}
+        return clipped | {f"{name}_z": values for name, values in unclipped.items()}
+
+    def frame_scores(
+        self,
+        rho_raw: float,
+        features: np.ndarray,
+        latent: np.ndarray | None = None,
+        tta_spread: np.ndarray | None = None,
+        cnn_features: np.ndarray | None = None,
+    ) -> dict[str, float]:
+        """Clipped scores of one frame, for use while driving; scores whose input is None are left out.
+
+        features: (12,), latent: (L,), tta_spread: (K,), cnn_features: (128,).
+        """
+        rows = [None if given is None else np.asarray(given)[None] for given in (features, latent, tta_spread, cnn_features)]
+        unclipped = self._unclipped(np.array([rho_raw], dtype=np.float64), *rows)
+        return {name: _clipped(values[0]) for name, values in unclipped.items()}
+
+    def _unclipped(
+        self,
+        rho_raw: np.ndarray,
+        features: np.ndarray | None,
+        latent: np.ndarray | None,
+        tta_spread: np.ndarray | None,
+        cnn_features: np.ndarray | None,
+    ) -> Scores:
+        rho_z = self.rho_raw.normalised(rho_raw)
+        found = {"rho": rho_z, "rho_two_sided": np.abs(rho_z)}
+        found["log_rho"] = self.log_rho.normalised(np.log(np.maximum(rho_raw, _RHO_MIN))[:, None])
+        if features is not None:
+            found["delta"] = self.dynamics.normalised(features)
+        if self.latent_mean is not None and latent is not None:
+            found["latent"] = self.latent_mean.normalised(latent)
+        if self.spread is not None and tta_spread is not None:
+            found["tta_spread"] = self.spread.normalised(tta_spread.mean(axis=1))
+        if self.density is not None and cnn_features is not None:
+            distance = self.density.distance(cnn_features)
+            found["density"] = self.density.from_distance(distance)
+            found["dac"] = self.density.dac_from_distance(distance)
+        return found
+
+    def rho(self, rho_raw: float) -> float:
+        """Clipped perception score of one frame."""
+        return _clipped(self.rho_raw.normalised(np.array(rho_raw)))
+
+    def delta(self, features: np.ndarray) -> float:
+        """Clipped dynamics score of one frame's 12 features."""
+        return _clipped(self.dynamics.normalised(features))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers and lists only."""
+        parts = {name: getattr(self, name) for name in _PARTS}
+        stored = {name: None if part is None else part.to_json() for name, part in parts.items()}
+        return {"regularisation": self.regularisation, "rows": self.rows} | stored
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "ScoreStatistics":
+        try:
+            parts: dict[str, Any] = {name: None if stored[name] is None else load(stored[name]) for name, load in _PARTS.items()}
+            return cls(regularisation=float(stored["regularisation"]), rows=int(stored["rows"]), **parts)
+        except (KeyError, TypeError, ValueError) as error:
+            raise AiccError(f"score statistics are damaged or of another version: {error!r}") from error
+
+
+_PARTS: dict[str, Any] = {
+    "rho_raw": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
+    "log_rho": MahalanobisScore.from_json,
+    "dynamics": MahalanobisScore.from_json,
+    "latent_mean": MahalanobisScore.from_json,
+    "spread": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
+    "density": FeatureDensity.from_json,
+}
+
+
+def _clipped(value: np.ndarray) -> float:
+    return float(min(max(float(value), 0.0), 1.0))
+
+
+def _require_finite(name: str, values: np.ndarray) -> None:
+    bad = int((~np.isfinite(values)).sum())
+    if bad:
+        raise AiccError(f"score table column {name} must be finite on valid rows, got {bad} non-finite of {values.size} values")
+
+
+def _recorded(name: str, values: np.ndarray) -> np.ndarray | None:
+    """None when the whole column is unknown; a column with holes is refused."""
+    if not values.size or np.isnan(values).all():
+        return None
+    _require_finite(name, values)
+    return values
