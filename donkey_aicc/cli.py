@@ -10,7 +10,9 @@ from donkey_aicc.errors import AiccError
 
 # name -> one line for `donkey-aicc --help`. Alphabetical within each group.
 COMMANDS = {
+    "check": "health report on recorded tubs: what can be used, what was lost and why",
     "createcar": "make a car folder that drives the embedded simulator or your own hardware",
+    "record": "drive in the embedded simulator and record tubs, nominal or under a fault",
     "install": "add the parts to an existing donkeycar manage.py",
 }
 

@@ -37,12 +37,18 @@ def safe_from_cte(cte: np.ndarray, tau: float, centre: float = 0.0) -> np.ndarra
 
 
 def auto_tau(sequences: Iterable[Sequence], centre: float = 0.0) -> float:
-    """The tau that makes about half of the frames with a known cte safe: their median |cte - centre|."""
-    distances = [np.abs(sequence.cte[np.isfinite(sequence.cte)] - np.float32(centre)) for sequence in sequences]
-    known = np.concatenate(distances) if distances else np.empty(0, dtype=np.float32)
-    if not len(known):
+    """The tau that makes about half of the nominal frames with a known cte safe: their median |cte - centre|.
+
+    Frames with an injected anomaly count only if there are no others.
+    """
+    listed = list(sequences)
+    cte = np.concatenate([sequence.cte for sequence in listed]) if listed else np.empty(0, dtype=np.float32)
+    nominal = np.concatenate([sequence.protocol == "" for sequence in listed]) if listed else np.empty(0, dtype=bool)
+    known = np.isfinite(cte)
+    if not known.any():
         raise AiccError("tau auto needs a recorded cte, and no record has one; give labels by CSV, takeovers or marks")
-    tau = float(np.median(known))
+    used = known & nominal if (known & nominal).any() else known
+    tau = float(np.median(np.abs(cte[used] - np.float32(centre))))
     if tau <= 0:
         raise AiccError(
             "tau auto: half of the recorded cte lie exactly on the centre; give --tau in the unit of the recorded cte"

@@ -1,0 +1,62 @@
+"""donkey-aicc check: the health of tubs, without changing a byte in them."""
+
+import argparse
+import json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tubs", nargs="+", metavar="TUB", help="tub folders, or folders that contain tubs")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--max-gap", type=float, default=0.5, metavar="S", help="cut where time jumps by more (default 0.5 s)")
+    parser.add_argument("--min-length", type=int, default=1, metavar="N", help="drop sequences of fewer frames (default 1)")
+    add_label_arguments(parser)
+    parser.add_argument("--cache-dir", metavar="DIR", help="where decoded frames are kept (default ~/.cache/donkey_aicc)")
+
+
+def add_label_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options every command has that reads labels."""
+    parser.add_argument(
+        "--label-source",
+        default="auto",
+        choices=["auto", "cte", "csv", "takeover", "mark"],
+        help="where labels come from (default: the best the tub holds)",
+    )
+    parser.add_argument(
+        "--tau",
+        default="auto",
+        type=tau_value,
+        help="safe means |cte - centre| <= tau, in the unit of the recorded cte; auto makes about half of the frames safe",
+    )
+    parser.add_argument("--cte-centre", type=float, default=0.0, metavar="C", help="cte of the middle of the road (default 0)")
+    parser.add_argument("--labels", metavar="CSV", help="label file with the columns index and cte or safe")
+
+
+def tau_value(word: str) -> float | str:
+    """The argument of --tau: a number > 0, or the word auto."""
+    if word == "auto":
+        return word
+    try:
+        tau = float(word)
+    except ValueError:
+        tau = float("nan")
+    if not 0 < tau < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number > 0 or auto, got {word!r}")
+    return tau
+
+
+def run(args: argparse.Namespace) -> int:
+    from donkey_aicc.data.load import load_sequences
+
+    report = load_sequences(
+        args.tubs,
+        label_source=args.label_source,
+        tau=args.tau,
+        cte_centre=args.cte_centre,
+        labels_csv=args.labels,
+        max_gap_s=args.max_gap,
+        min_length=args.min_length,
+        cache_dir=args.cache_dir,
+        must_be_usable=False,
+    ).report
+    print(json.dumps(report.to_json(), indent=2, allow_nan=False) if args.json else report.to_text())
+    return report.exit_code
