@@ -1,0 +1,54 @@
+"""`donkey-aicc record`: drives in the embedded simulator, as tubs."""
+
+import argparse
+from pathlib import Path
+
+from donkey_aicc.errors import AiccError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", required=True, help="folder for the tubs, one per drive")
+    parser.add_argument("--track", default="loop", help="a named track or seed:N (default loop)")
+    parser.add_argument("--drives", type=int, default=25, help="number of drives; with --protocol, per severity (default 25)")
+    parser.add_argument("--frames", default="500-1000", help="frames per drive: N, or FIRST-LAST drawn per drive")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", default=None, help="pilot to drive with (default: the shipped one)")
+    parser.add_argument("--expert", action="store_true", help="the expert drives instead of a pilot")
+    parser.add_argument("--protocol", default=None, help="inject dark, blur, bias or latency after 100 nominal frames")
+    parser.add_argument("--severity", default="1-5", help="severities to inject: N or FIRST-LAST (default 1-5)")
+    parser.add_argument("--workers", type=int, default=2, help="processes (default 2)")
+
+
+def run(args: argparse.Namespace) -> int:
+    from donkey_aicc.anomalies.protocols import PROTOCOLS
+    from donkey_aicc.errors import one_of
+    from donkey_aicc.resources import models_dir
+    from donkey_aicc.sim.record import plan_nominal, plan_protocol, record
+    from donkey_aicc.sim.tracks import make_track
+
+    make_track(args.track)  # an unknown track should fail here, not in a worker
+    first, last = number_range("--frames", args.frames)
+    if args.protocol is None:
+        plans = plan_nominal(args.out, args.track, args.drives, (first, last), args.seed)
+    else:
+        one_of("--protocol", args.protocol, tuple(PROTOCOLS))
+        low, high = number_range("--severity", args.severity)
+        severities = range(low, high + 1)
+        plans = plan_protocol(args.out, args.track, args.protocol, severities, args.drives, last, args.seed)
+    model = None if args.expert else Path(args.model or models_dir() / "pilot")
+    if model is not None:
+        from donkey_aicc.pilot_file import load_pilot
+
+        load_pilot(model)
+    new = record(plans, model, args.workers)
+    frames = sum(plan.frames for plan in plans)
+    print(f"{len(plans)} tubs with {frames} frames in {args.out} ({new} new, {len(plans) - new} were there)")
+    return 0
+
+
+def number_range(name: str, text: str) -> tuple[int, int]:
+    """'5' -> (5, 5), '500-1000' -> (500, 1000)."""
+    pieces = text.split("-")
+    if len(pieces) > 2 or not all(piece.isdigit() for piece in pieces) or int(pieces[0]) > int(pieces[-1]) or int(pieces[0]) < 1:
+        raise AiccError(f"{name} must be N or FIRST-LAST with 1 <= FIRST <= LAST, got {text!r}")
+    return int(pieces[0]), int(pieces[-1])
