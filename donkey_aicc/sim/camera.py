@@ -8,16 +8,16 @@ import cv2
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.sim.ground import METRES_PER_PIXEL, make_ground
+from donkey_aicc.sim.ground import METRES_PER_PIXEL
 from donkey_aicc.sim.lighting import MAX_WARMTH, Lighting
+from donkey_aicc.sim.scenery import MIP_LEVELS, scenery_of
 from donkey_aicc.sim.track import Track
-from donkey_aicc.sim.walls import HEIGHT_M, PIXELS_PER_METRE, make_walls, wall_offsets_m
+from donkey_aicc.sim.walls import HEIGHT_M, PIXELS_PER_METRE, wall_offsets_m
 
 _EXPOSURE_S = 0.012
 _NOISE_STD = 2.2
 _NOISE_POOL = 1 << 20
 _VIGNETTE = 0.22  # light lost in the corners
-_MIP_LEVELS = 5
 _NOSE_M = 0.03
 _PX = np.float32(PIXELS_PER_METRE)
 _LENS_UNIT = 236.0  # leaves room above 1 for warm and cold light in 8 bits
@@ -62,7 +62,7 @@ class Camera:
         self.config = config or CameraConfig()
         self.lighting = Lighting(track)
         self._arena = track.arena
-        self._mips, self._walls, self._to_pixel = _scenery(track)
+        self._scenery = scenery_of(track)
         self._wall_offsets = [PIXELS_PER_METRE * offset for offset in wall_offsets_m(track)]
         self._ray_from_pixel = _ray_matrix(self.config)
         rows, cols = np.mgrid[0 : self.config.height, 0 : self.config.width]
@@ -107,14 +107,14 @@ class Camera:
         h, cos, sin = self.config.height_m, math.cos(yaw), math.sin(yaw)
         # A ray (forward, left, up) meets the floor after height / -up: homogeneous floor point (h f, h l, -u).
         place = np.array([[h * cos, -h * sin, -x], [h * sin, h * cos, -y], [0.0, 0.0, -1.0]])
-        matrix = self._to_pixel @ place @ self._ray_from_pixel
+        matrix = self._scenery.to_pixel @ place @ self._ray_from_pixel
         width, flags = self.config.width, cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
         for first, last, level in self._bands:
             band = matrix.copy()
             band[:2] *= 0.5**level  # cv2.pyrDown keeps texel (0, 0) in place, so coordinates only scale
             band[:, 2] += first * band[:, 1]
             target = image[first:last]
-            cv2.warpPerspective(self._mips[level], band, (width, last - first), target, flags, cv2.BORDER_REPLICATE)
+            cv2.warpPerspective(self._scenery.floor_mips[level], band, (width, last - first), target, flags, cv2.BORDER_REPLICATE)
 
     # --- walls -------------------------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ class Camera:
         eye_px = self.config.height_m * PIXELS_PER_METRE
         on_wall = rise > -eye_px
         rows = np.float32(HEIGHT_M * PIXELS_PER_METRE - eye_px) - rise
-        seen = cv2.remap(self._walls, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        seen = cv2.remap(self._scenery.walls, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         cv2.copyTo(seen, on_wall.view(np.uint8), image[:count])
 
     # --- lens and sensor ---------------------------------------------------------------------------------------
@@ -164,16 +164,6 @@ class Camera:
         cv2.multiply(image, self._lens[tint], image, gain / _LENS_UNIT)
         cv2.add(image, brighter, image)
         return cv2.subtract(image, darker, image)
-
-
-@lru_cache(maxsize=8)
-def _scenery(track: Track) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """(floor mips, walls, world -> floor pixel), painted once per track."""
-    ground = make_ground(track)
-    mips = [ground.texture]
-    for _ in range(_MIP_LEVELS - 1):
-        mips.append(cv2.pyrDown(mips[-1]))
-    return mips, make_walls(track), ground.to_pixel
 
 
 def _ray_matrix(config: CameraConfig) -> np.ndarray:
@@ -198,13 +188,13 @@ def _row_reach(rays: np.ndarray, height_m: float) -> np.ndarray:
 def _mip_level(distance_m: float, config: CameraConfig) -> int:
     """Which halving of the floor texture has texels about as large as a pixel at this distance."""
     if not math.isfinite(distance_m):
-        return _MIP_LEVELS - 1
+        return MIP_LEVELS - 1
     slant = math.hypot(distance_m, config.height_m)
     across = slant / config.focal_px
     along = across * slant / config.height_m
     # Between the two: sharp lines along the lane matter more than a little flicker across it.
     level = math.log2(max(1.0, across**0.6 * along**0.4 / METRES_PER_PIXEL))
-    return min(_MIP_LEVELS - 1, round(level))
+    return min(MIP_LEVELS - 1, round(level))
 
 
 def _lens(config: CameraConfig, warmth: float) -> np.ndarray:
