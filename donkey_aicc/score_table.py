@@ -113,6 +113,19 @@ class ScoreTable:
 COLUMNS = tuple(column.name for column in fields(ScoreTable) if column.name != "horizons")
 
 
+def horizon_labels(safe: np.ndarray, horizons: Iterable[int]) -> np.ndarray:
+    """(N, K) float32: safe[i + k] for each horizon k; NaN where i + k is beyond the sequence or unlabelled."""
+    safe = np.asarray(safe, dtype=np.float32)
+    steps = list(horizons)
+    labels = np.full((len(safe), len(steps)), np.nan, dtype=np.float32)
+    for column, step in enumerate(steps):
+        if step < 0:
+            raise AiccError(f"a horizon must be >= 0 steps, got {step}")
+        if step < len(safe):
+            labels[: len(safe) - step, column] = safe[step:]
+    return labels
+
+
 def concatenate(tables: Sequence[ScoreTable]) -> ScoreTable:
     """Stack tables that share their horizons."""
     if not tables:
@@ -129,33 +142,35 @@ def _save_parquet(table: ScoreTable, path: Path) -> None:
     columns = {}
     for name in COLUMNS:
         values = getattr(table, name)
-        columns[name] = (
-            pa.array(values.tolist()) if values.dtype.kind == "U" else pa.array(list(values) if values.ndim == 2 else values)
-        )
+        if values.ndim == 2:  # a fixed width keeps the shape of a table without rows
+            columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+        else:
+            columns[name] = pa.array(values.tolist(), pa.string()) if values.dtype.kind == "U" else pa.array(values)
     metadata = {b"horizons": ",".join(str(k) for k in table.horizons).encode()}
     with atomic_path(path) as temporary:
         parquet.write_table(pa.table(columns).replace_schema_metadata(metadata), temporary)
 
 
 def _load_parquet(path: Path) -> ScoreTable:
-    _, parquet = _arrow()
+    pa, parquet = _arrow()
     stored = parquet.read_table(path)
     horizons = np.array([int(k) for k in stored.schema.metadata[b"horizons"].decode().split(",")], dtype=np.int64)
     columns = {}
     for name in COLUMNS:
-        values = stored.column(name).to_pylist() if stored.schema.field(name).type == "string" else stored.column(name).to_numpy()
-        columns[name] = np.array(values, dtype=str) if isinstance(values, list) else _stack(values)
+        kind, values = stored.schema.field(name).type, stored.column(name).combine_chunks()
+        if pa.types.is_fixed_size_list(kind):
+            columns[name] = values.flatten().to_numpy(zero_copy_only=False).reshape(-1, kind.list_size)
+        elif pa.types.is_string(kind):
+            columns[name] = np.array(values.to_pylist(), dtype=str)
+        else:
+            columns[name] = values.to_numpy(zero_copy_only=False)
     return ScoreTable(horizons=horizons, **columns)
-
-
-def _stack(values: np.ndarray) -> np.ndarray:
-    return np.stack(list(values)) if values.dtype == object else values
 
 
 def _arrow() -> tuple[Any, Any]:
     try:
         import pyarrow
         import pyarrow.parquet
-    except ImportError:
-        raise AiccError("parquet files need pyarrow: pip install pyarrow, or write .npz") from None
+    except ImportError as error:
+        raise AiccError(f"parquet files need a working pyarrow ({error}): pip install 'pyarrow<21', or write .npz") from None
     return pyarrow, pyarrow.parquet
