@@ -18,6 +18,9 @@ RHO = "aicc/rho"
 DELTA = "aicc/delta"
 SCORES_AGE_S = "aicc/scores_age_s"
 SCORES_VALID = "aicc/scores_valid"
+SCORES_STATE = "aicc/scores_state"  # the scorer's state in words
+SCORES = "aicc/scores"  # every score of the scorer by name
+FRAME_SCORES = "aicc/frame_scores"  # scores of the predictor's own pass by name
 CONFIDENCE = "aicc/confidence"
 CONFIDENCE_MIN = "aicc/confidence_min"
 STATUS = "aicc/status"
@@ -28,5 +31,6 @@ INJECT_PROTOCOL = "aicc/inject_protocol"
 INJECT_SEVERITY = "aicc/inject_severity"
 INJECT_EPISODE = "aicc/inject_episode"
 
-LAP = "aicc/lap"
+LAP = "aicc/lap"  # number of the lap being driven, from 1 (embedded simulator)
+HIT = "aicc/hit"  # the car has hit the wall in this tick (embedded simulator)
 UNSAFE_MARK = "aicc/unsafe_mark"

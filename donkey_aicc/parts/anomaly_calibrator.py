@@ -1,0 +1,113 @@
+"""AnomalyCalibrator: probability and anomaly scores in, confidence and a status for a person out."""
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.calibration.base import Calibrator
+from donkey_aicc.errors import ConfigError
+from donkey_aicc.parts import states
+
+logger = logging.getLogger(__name__)
+
+UNKNOWN = 0.0
+UNCALIBRATED_CAP = 0.5
+
+
+class AnomalyCalibrator:
+    """Donkeycar part: (p, rho, delta, age, valid[, state, scores, frame scores]) -> (confidence, its minimum, status).
+
+    p is the channel `calibrator.uses_tta` asks for: one probability per horizon, an empty list when there is none.
+
+    What it reports when something is wrong is never higher than what it would report if all were well:
+    - scores missing, stale, warming up or not finite: the cautious bound, the lower of the confidence without any anomaly
+      and that with every score at its maximum. Confidence moves one way as a score grows, so all valid scores give more.
+    - no calibrator: the raw probability, but at most 0.5, since nobody has measured how far it can be trusted.
+    - no image or no usable probability: 0, the only value that is never too high.
+    """
+
+    def __init__(self, calibrator: Calibrator | None, horizons: Sequence[int], *, max_age_s: float = 1.0) -> None:
+        if not max_age_s > 0.0:
+            raise ConfigError(f"AICC_MAX_SCORE_AGE_S must be > 0, got {max_age_s!r}")
+        self.calibrator = calibrator
+        self.horizons = tuple(int(horizon) for horizon in horizons)
+        self.max_age_s = max_age_s
+        if calibrator is not None:  # a calibrator of another bundle shows itself here, not while driving
+            self._calibrated(np.full(len(self.horizons), 0.5), dict.fromkeys(calibrator.score_names, 0.0))
+
+    def run(
+        self,
+        p: Any,
+        rho: Any,
+        delta: Any,
+        age_s: Any,
+        valid: Any,
+        state: str | None = None,
+        scores: Mapping[str, float] | None = None,
+        frame_scores: Mapping[str, float] | None = None,
+    ) -> tuple[list[float], float, str]:
+        """Never raises. `scores` and `frame_scores` carry what a calibrator needs beyond rho and delta."""
+        try:
+            found = {**(scores or {}), **(frame_scores or {}), "rho": rho, "delta": delta}
+            confidence, status = self._confidence(p, found, age_s, valid, state)
+        except Exception:  # an exception here would stop the car
+            logger.exception("no confidence could be computed")
+            confidence, status = self._unknown(), states.FAILED
+        return confidence, min(confidence), status
+
+    def _confidence(
+        self, p: Any, scores: Mapping[str, Any], age_s: Any, valid: Any, state: str | None
+    ) -> tuple[list[float], str]:
+        if p is None or not len(p):
+            return self._unknown(), state if state in states.NO_FRAME else states.NO_IMAGE
+        probability = np.array([value if value is not None else math.nan for value in p], dtype=np.float64)
+        if probability.shape != (len(self.horizons),) or not _in_unit_interval(probability):
+            return self._unknown(), states.NOT_FINITE
+        if self.calibrator is None:
+            return np.minimum(probability, UNCALIBRATED_CAP).tolist(), states.NO_CALIBRATOR
+        status = self._status_of_scores(scores, age_s, valid, state)
+        names = self.calibrator.score_names
+        if status == states.OK:
+            return self._calibrated(probability, {name: float(scores[name]) for name in names}).tolist(), status
+        calm = self._calibrated(probability, dict.fromkeys(names, 0.0))
+        anomalous = self._calibrated(probability, dict.fromkeys(names, 1.0))
+        return np.minimum(calm, anomalous).tolist(), status
+
+    def _status_of_scores(self, scores: Mapping[str, Any], age_s: Any, valid: Any, state: str | None) -> str:
+        if state is not None and state != states.OK:
+            return state
+        needed = ("rho", "delta", *self.calibrator.score_names) if self.calibrator is not None else ("rho", "delta")
+        numbers = [scores.get(name) for name in needed] + [age_s]
+        if any(number is None for number in numbers):
+            return states.NO_SCORES
+        if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+            return states.NOT_FINITE
+        if age_s > self.max_age_s:
+            return states.STALE
+        return states.OK if valid else states.WARMING_UP
+
+    def _calibrated(self, probability: np.ndarray, scores: Mapping[str, float]) -> np.ndarray:
+        """(K,) confidence at these scores."""
+        assert self.calibrator is not None
+        columns = {name: np.array([min(max(value, 0.0), 1.0)]) for name, value in scores.items()}
+        values = [
+            self.calibrator.calibrate(probability[column : column + 1], columns, horizon)[0]
+            for column, horizon in enumerate(self.horizons)
+        ]
+        confidence = np.array(values, dtype=np.float64)
+        if not _in_unit_interval(confidence):
+            raise ConfigError(f"calibrator {self.calibrator.name} gave a confidence outside [0, 1]: {values}")
+        return confidence
+
+    def _unknown(self) -> list[float]:
+        return [UNKNOWN] * len(self.horizons)
+
+    def shutdown(self) -> None:
+        """Nothing to close."""
+
+
+def _in_unit_interval(values: np.ndarray) -> bool:
+    return bool(((values >= 0.0) & (values <= 1.0)).all())  # False for NaN too

@@ -1,0 +1,105 @@
+"""The scorer's work without its thread: frames in order in, normalised scores and a state out."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from donkey_aicc.bundle import Bundle
+from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.parts import states
+from donkey_aicc.scoring.stream import StreamScorer
+
+MAXIMAL = 1.0  # what an unknown score counts as: the scores are clipped to [0, 1]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the car saw and did in one tick. image: (64, 64, 3) uint8."""
+
+    time_s: float
+    image: np.ndarray
+    steering: float
+    throttle: float
+    starts_sequence: bool = False
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores after one frame; `time_s` is when that frame was taken."""
+
+    time_s: float
+    state: str
+    rho: float = MAXIMAL
+    delta: float = MAXIMAL
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+class MonitorStream:
+    """One car's frames -> scores. Starts a new sequence after a gap of over `gap_s`, as the tub reader does."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        statistics: ScoreStatistics | None,
+        *,
+        samples: int,
+        rollout_steps: int,
+        rollout_every: int,
+        seed: int,
+        gap_s: float,
+        frozen_frames: int,
+        max_rollout_age_frames: int,
+    ) -> None:
+        self._stream = StreamScorer(
+            bundle,
+            samples=samples,
+            rollout_steps=rollout_steps,
+            rollout_every=rollout_every,
+            context=bundle.manifest.context,
+            seed=seed,
+        )
+        self._statistics = statistics
+        self._rollout_every, self._max_rollout_age = rollout_every, max_rollout_age_frames
+        self._gap_s, self._frozen_frames = gap_s, frozen_frames
+        self._start_sequence()
+
+    def _start_sequence(self) -> None:
+        self._stream.reset()
+        self._frames = 0
+        self._last: Frame | None = None
+        self._repeats = 0
+
+    def begins_sequence(self, frame: Frame) -> bool:
+        """Whether this frame is the first of a new sequence."""
+        return self._last is None or frame.starts_sequence or frame.time_s - self._last.time_s > self._gap_s
+
+    def rollout_is_due(self, frame: Frame) -> bool:
+        """Whether the frame brings a rollout by the schedule."""
+        return self.begins_sequence(frame) or self._frames % self._rollout_every == 0
+
+    def take(self, frame: Frame, allow_rollout: bool = True) -> Scored:
+        """Score the next frame."""
+        if self.begins_sequence(frame):
+            self._start_sequence()
+        repeated = self._last is not None and np.array_equal(frame.image, self._last.image)
+        self._repeats = self._repeats + 1 if repeated else 0
+        found = self._stream.step(
+            frame.image[None], np.array([[frame.steering, frame.throttle]]), None if allow_rollout else False
+        )
+        self._last = frame
+        self._frames += 1
+        if self._statistics is None:
+            return Scored(frame.time_s, states.NO_STATISTICS)
+        scores = self._statistics.frame_scores(float(found.rho_raw[0]), found.features[0], found.latent[0])
+        known = {name: value for name, value in scores.items() if np.isfinite(value)}
+        state = self._state(found.valid, found.rollout_age_frames, len(known) == len(scores))
+        return Scored(frame.time_s, state, known.get("rho", MAXIMAL), known.get("delta", MAXIMAL), known)
+
+    def _state(self, valid: bool, rollout_age_frames: int, finite: bool) -> str:
+        if self._repeats >= self._frozen_frames:
+            return states.FROZEN
+        if not valid:
+            return states.WARMING_UP
+        if not finite:
+            return states.NOT_FINITE
+        return states.OK if rollout_age_frames <= self._max_rollout_age else states.STALE

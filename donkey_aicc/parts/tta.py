@@ -1,0 +1,87 @@
+"""TTA: the safety prediction averaged over slightly altered views of the frame, in one batched pass."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.errors import ConfigError
+from donkey_aicc.parts.safety_predictor import SafetyPredictor, finite_list
+from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.tta import VIEWS, TTAPrediction, predict_tta
+
+FRAME_SCORE_NAMES = ("tta_spread", "density", "dac")
+
+
+class TTA:
+    """Donkeycar part around a SafetyPredictor: image -> p_tta, or with `details` (p_tta, p_safe, frame scores).
+
+    p_safe is the unaltered view of the same pass, so the predictor need not run again. Frame scores are those anomaly
+    scores of `score_names` that come from this pass; they need the calibrator's statistics. The views depend on the seed
+    and on the frame's number in its sequence, as in offline scoring.
+    """
+
+    def __init__(
+        self,
+        predictor: SafetyPredictor,
+        views: int = VIEWS,
+        seed: int = 0,
+        *,
+        details: bool = False,
+        statistics: ScoreStatistics | None = None,
+        score_names: Sequence[str] = (),
+        gap_s: float = 0.5,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if views < 1:
+            raise ConfigError(f"AICC_TTA_VIEWS must be >= 1, got {views}")
+        self.predictor = predictor
+        self.views = views
+        self.details = details
+        self._statistics = statistics
+        self._score_names = tuple(name for name in score_names if name in FRAME_SCORE_NAMES)
+        self._randomness = FrameRandomness(seed, samples=1)
+        self._gap_s, self._clock = gap_s, clock
+        self.reset()
+
+    def reset(self) -> None:
+        """The next frame is the first of a new sequence."""
+        self._frame = 0
+        self._last_s: float | None = None
+
+    def run(self, image: np.ndarray | None) -> Any:
+        """Never raises; without a usable frame the lists are empty."""
+        images = self.predictor.to_input(image)
+        if images is None:
+            return ([], [], {}) if self.details else []
+        found = predict_tta(self.predictor.net, images, self._randomness.tta(self._next_number()), self.views)
+        p_tta = finite_list(found.p_tta[0])
+        return (p_tta, finite_list(found.p_identity[0]), self._frame_scores(found)) if self.details else p_tta
+
+    def _next_number(self) -> int:
+        now = self._clock()
+        if self._last_s is not None and now - self._last_s > self._gap_s:
+            self._frame = 0
+        self._last_s = now
+        self._frame += 1
+        return self._frame - 1
+
+    def _frame_scores(self, found: TTAPrediction) -> dict[str, float]:
+        scores: dict[str, float] = {}
+        if self._statistics is None or not self._score_names:
+            return scores
+        if self._statistics.spread is not None and "tta_spread" in self._score_names:
+            scores["tta_spread"] = float(self._statistics.spread.normalised(found.spread[0].mean().cpu().numpy()))
+        density = self._statistics.density
+        if density is not None and {"density", "dac"} & set(self._score_names):
+            distance = density.distance(found.features.cpu().numpy())
+            scores["density"] = float(density.from_distance(distance)[0])
+            scores["dac"] = float(density.dac_from_distance(distance)[0])
+        return {name: min(max(value, 0.0), 1.0) if value == value else value for name, value in scores.items()}
+
+    def shutdown(self) -> None:
+        """Nothing of this drive goes into the next."""
+        self.reset()
+        self.predictor.shutdown()

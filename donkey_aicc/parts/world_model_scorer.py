@@ -1,0 +1,233 @@
+"""WorldModelScorer: rho and delta of every frame, computed beside the drive loop."""
+
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from donkey_aicc.bundle import Bundle
+from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.parts import states
+from donkey_aicc.parts.monitor_stream import MAXIMAL, Frame, MonitorStream, Scored
+from donkey_aicc.preprocess import to_model_image
+from donkey_aicc.scoring.stream import ROLLOUT_EVERY, ROLLOUT_STEPS, SAMPLES
+
+logger = logging.getLogger(__name__)
+
+START_GRACE_S = 2.0  # Vehicle starts our thread before its loop; much later nobody will
+RESTART_EVERY_S = 1.0  # a thread that dies at once must not be started in every tick
+HANG_S = 10.0  # frames wait and the thread shows no sign of life
+
+Output = tuple[float, float, float, bool, str, dict[str, float]]
+
+
+@dataclass
+class Counts:
+    """What happened in this drive."""
+
+    frames_scored: int = 0
+    frames_dropped: int = 0
+    rollouts_dropped: int = 0
+    restarts: int = 0
+
+
+class WorldModelScorer:
+    """Donkeycar part: (image, steering, throttle) -> (rho, delta, age in s, valid[, state, all scores]).
+
+    Give it the commands that were sent in the same tick as the tub records them, so that a replay gives the same scores.
+    Added with threaded=True it hands every frame to its own thread and returns the newest result; frames wait in a
+    bounded queue. When the thread falls behind it leaves out rollouts, and when the queue is full the oldest frames.
+    Added with threaded=False it scores in the loop itself: for simulations that run faster than the clock.
+    A score that is not known counts as 1, the maximum, and is never valid.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        statistics: ScoreStatistics | None,
+        *,
+        samples: int = SAMPLES,
+        rollout_steps: int = ROLLOUT_STEPS,
+        rollout_every: int = ROLLOUT_EVERY,
+        seed: int = 0,
+        threads: int = 1,
+        queue_frames: int = 40,
+        rollout_backlog_frames: int = 10,
+        gap_s: float = 0.5,
+        frozen_frames: int = 10,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        for name, value in (("threads", threads), ("queue_frames", queue_frames), ("frozen_frames", frozen_frames)):
+            if value < 1:
+                raise ConfigError(f"{name} must be >= 1, got {value}")
+        self._make_stream = lambda: MonitorStream(
+            bundle,
+            statistics,
+            samples=samples,
+            rollout_steps=rollout_steps,
+            rollout_every=rollout_every,
+            seed=seed,
+            gap_s=gap_s,
+            frozen_frames=frozen_frames,
+            max_rollout_age_frames=5 * rollout_every,
+        )
+        self._make_stream()  # a bundle that cannot be scored shows itself here
+        self.threads = threads
+        self._queue_frames, self._rollout_backlog = queue_frames, rollout_backlog_frames
+        self._clock = clock
+        self._ready = threading.Condition()
+        self._complained = ""
+        self.counts = Counts()
+        self._forget()
+
+    def _forget(self) -> None:
+        """As before the first tick of a drive."""
+        self._queue: deque[Frame] = deque()
+        self._result: Scored | None = None
+        self._stream: MonitorStream | None = None  # of the unthreaded mode
+        self._owner: object | None = None  # the one update() that may publish
+        self._worker: threading.Thread | None = None
+        self._began_s: float | None = None
+        self._beat_s = self._restarted_s = -math.inf
+        self._new_sequence = False
+
+    def reset(self) -> None:
+        """The next frame starts a new sequence: call it when the car was put somewhere else."""
+        self._new_sequence = True
+
+    # --- in the drive loop
+
+    def run_threaded(self, image: Any = None, steering: Any = None, throttle: Any = None) -> Output:
+        """Hand over this tick's frame, return the newest scores. Never raises."""
+        now = self._begin()
+        frame, state = self._frame_of(now, image, steering, throttle)
+        if frame is not None:
+            self._enqueue(frame)
+        return self._published(now, state or self._watch_thread(now))
+
+    def run(self, image: Any = None, steering: Any = None, throttle: Any = None) -> Output:
+        """Score this tick's frame here and now. Never raises."""
+        now = self._begin()
+        frame, state = self._frame_of(now, image, steering, throttle)
+        if frame is not None:
+            try:
+                self._stream = self._stream or self._make_stream()
+                self._result = self._stream.take(frame)
+                self.counts.frames_scored += 1
+            except Exception:  # an exception here would stop the car
+                logger.exception("scoring failed; it starts again with the next frame")
+                self._stream, self._result, state = None, None, states.SCORER_DOWN
+                self.counts.restarts += 1
+        return self._published(now, state)
+
+    def _begin(self) -> float:
+        now = self._clock()
+        if self._began_s is None:
+            self._began_s = now
+            self.counts = Counts()
+        return now
+
+    def _frame_of(self, now: float, image: Any, steering: Any, throttle: Any) -> tuple[Frame | None, str]:
+        if image is None:
+            return None, states.NO_IMAGE
+        if steering is None or throttle is None:
+            return None, states.NO_COMMAND
+        try:
+            command = float(steering), float(throttle)
+            pixels = to_model_image(image)
+        except (AiccError, TypeError, ValueError) as error:
+            if str(error) != self._complained:
+                self._complained = str(error)
+                logger.error("a frame cannot be scored: %s", error)
+            return None, states.BAD_IMAGE
+        if not all(math.isfinite(value) for value in command):
+            return None, states.NOT_FINITE
+        starts, self._new_sequence = self._new_sequence, False
+        steering, throttle = (min(max(value, -1.0), 1.0) for value in command)
+        return Frame(now, pixels, steering, throttle, starts), ""
+
+    def _enqueue(self, frame: Frame) -> None:
+        with self._ready:
+            self._queue.append(frame)
+            while len(self._queue) > self._queue_frames:
+                dropped = self._queue.popleft()
+                self.counts.frames_dropped += 1
+                if dropped.starts_sequence:
+                    self._queue[0] = replace(self._queue[0], starts_sequence=True)
+            self._ready.notify()
+
+    def _published(self, now: float, problem: str) -> Output:
+        found = self._result
+        if found is None:  # age: how long this drive has been without any score
+            return MAXIMAL, MAXIMAL, now - (self._began_s or now), False, problem or states.WARMING_UP, {}
+        state = problem or found.state
+        return found.rho, found.delta, max(0.0, now - found.time_s), state == states.OK, state, dict(found.scores)
+
+    def _watch_thread(self, now: float) -> str:
+        """Vehicle does not notice a dead thread, so we do: start another one, and say so until it has scored a frame."""
+        worker = self._worker
+        if worker is None:
+            missing = now - (self._began_s or now) > START_GRACE_S
+        else:
+            missing = not worker.is_alive() or (bool(self._queue) and now - self._beat_s > HANG_S)
+        if missing:
+            self._result = None
+            if now - self._restarted_s >= RESTART_EVERY_S:
+                self._restarted_s = self._beat_s = now
+                self.counts.restarts += 1
+                logger.error("the scorer's thread is gone; starting another one")
+                self._worker = threading.Thread(target=self.update, name="aicc-scorer", daemon=True)
+                self._worker.start()
+        restarting = self._result is None and self._restarted_s > -math.inf
+        return states.SCORER_DOWN if restarting else ""
+
+    # --- in the scorer's own thread
+
+    def update(self) -> None:
+        """Score what comes in until shutdown, or until another thread has taken over."""
+        import torch
+
+        # set_num_threads acts on the calling thread only, but a thread's first torch call would put the process-wide
+        # value back; so that call comes first.
+        torch.get_num_threads()
+        torch.set_num_threads(self.threads)
+        mine = object()
+        with self._ready:
+            self._owner, self._worker, self._beat_s = mine, threading.current_thread(), self._clock()
+        stream = self._make_stream()
+        while self._owner is mine:
+            frame, backlog = self._next_frame()
+            if frame is not None:
+                self._score(mine, stream, frame, backlog)
+
+    def _next_frame(self) -> tuple[Frame | None, int]:
+        with self._ready:
+            self._beat_s = self._clock()
+            if not self._queue:
+                self._ready.wait(timeout=0.1)
+            return (self._queue.popleft(), len(self._queue)) if self._queue else (None, 0)
+
+    def _score(self, mine: object, stream: MonitorStream, frame: Frame, backlog: int) -> None:
+        behind = backlog > self._rollout_backlog
+        dropped = behind and stream.rollout_is_due(frame)
+        result = stream.take(frame, allow_rollout=not behind)
+        with self._ready:
+            if self._owner is mine:  # not after a shutdown, nor when taken for dead
+                self._result = result
+                self.counts.frames_scored += 1
+                self.counts.rollouts_dropped += dropped
+
+    def shutdown(self) -> None:
+        """End the thread; nothing of this drive goes into the next."""
+        with self._ready:
+            worker, self._owner = self._worker, None
+            self._ready.notify_all()
+        if worker is not None and worker is not threading.current_thread():
+            worker.join(timeout=5.0)
+        logger.info("scorer: %s", self.counts)
+        self._forget()
