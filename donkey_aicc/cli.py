@@ -12,6 +12,8 @@ from donkey_aicc.errors import AiccError
 COMMANDS = {
     "check": "health report on recorded tubs: what can be used, what was lost and why",
     "createcar": "make a car folder that drives the embedded simulator or your own hardware",
+    "train-pilot": "train a vision pilot from tubs, or from lessons in the embedded simulator",
+    "check-pilot": "count a pilot's laps without a hit and how predictable its mistakes are",
     "record": "drive in the embedded simulator and record tubs, nominal or under a fault",
     "install": "add the parts to an existing donkeycar manage.py",
 }

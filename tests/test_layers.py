@@ -11,11 +11,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "donkey_aicc"
 
 LAYERS = (
-    ("errors", "files", "progress", "channels", "score_table", "resources", "manifest"),
+    ("errors", "files", "progress", "channels", "score_table", "resources"),
     ("config", "preprocess", "nets", "anomalies", "calibration"),
     ("scoring", "bundle", "manifest", "pilot_file"),
     ("data", "training", "evaluation", "sim", "parts", "web"),
-    ("wiring", "install", "experiment", "demo"),
+    ("wiring", "car", "install", "experiment", "demo", "dagger", "pilot_check"),
     ("commands", "cli", "__main__"),
 )
 # Within a layer only these: importer -> imported.
@@ -23,7 +23,6 @@ SIBLINGS = {
     "files": {"errors"},
     "score_table": {"errors", "files"},
     "resources": {"errors"},
-    "manifest": {"errors", "files"},
     "config": {"anomalies"},
     "bundle": {"manifest"},
     "scoring": {"bundle"},

@@ -27,6 +27,13 @@ class TorchPilot:
         self._net: Any = None
         self._complained = False
 
+    @classmethod
+    def of(cls, net: Any) -> "TorchPilot":
+        """A pilot around a net that is already in memory."""
+        pilot = cls()
+        pilot._net = net.eval()
+        return pilot
+
     def load(self, model_path: str | Path) -> None:
         """Read the weights; raises AiccError on a file that cannot be used."""
         self._net = load_pilot(model_path)
