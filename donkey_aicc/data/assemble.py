@@ -133,7 +133,8 @@ def _losses(
     mixed = len(health.image_sizes) if len(health.image_sizes) > 1 else 0
     findings += found(NOTE, "image-sizes-mixed", f"{mixed} kinds of images in one tub", mixed)
     if health.repeat_share > REPEAT_NOTE_SHARE:
-        message = f"{100 * health.repeat_share:.0f} % of the frames repeat the one before: the car stands still, or the camera is slower than the loop"
+        share = f"{100 * health.repeat_share:.0f} %"
+        message = f"{share} of the frames repeat the one before: the car stands still or the camera is slower than the loop"
         findings += found(NOTE, "frames-repeated", message)
     if measured and health.rate_hz * max_gap_s < 2:
         message = f"at {health.rate_hz:.1f} Hz a largest gap of {max_gap_s:g} s cuts at every late frame; consider a larger one"
