@@ -127,8 +127,8 @@ def _paint_lane(floor: np.ndarray, track: Track, to_pixel: np.ndarray) -> None:
     for start in starts:
         points = _fixed_point(track.centreline[int(start) : int(start) + round(DASH_M / track.spacing_m)], to_pixel)
         cv2.polylines(dashes, [points], False, (255,), round(DASH_WIDTH_M / METRES_PER_PIXEL), cv2.LINE_AA, _SUBPIXEL_BITS)
-    _blend(floor, edges, (232.0, 230.0, 222.0))
-    _blend(floor, dashes, (226.0, 184.0, 60.0))
+    _blend(floor, edges, (226.0, 224.0, 216.0))
+    _blend(floor, dashes, (214.0, 178.0, 78.0))
 
 
 def _blend(floor: np.ndarray, mask: np.ndarray, colour: tuple[float, float, float]) -> None:

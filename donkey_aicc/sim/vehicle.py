@@ -24,7 +24,7 @@ class VehicleConfig:
     drag_per_s: float = 2.0
     rolling_mps2: float = 0.15
     grip_mps2: float = 6.0  # sideways acceleration the tyres can hold
-    wander_std: float = 0.035  # slow steering disturbance: linkage play, uneven floor
+    wander_std: float = 0.03  # slow steering disturbance: linkage play, uneven floor
     wander_time_s: float = 3.0
     motor_noise_std: float = 0.02
     yaw_noise_std: float = 0.02  # rad/s per step

@@ -9,7 +9,8 @@ from donkey_aicc.sim.track import Track
 PIXELS_PER_METRE = 60
 HEIGHT_M = 2.4
 _CEILING_PX = 4
-_SOFTNESS_PX = 1.1
+_SOFTNESS_PX = 1.6
+_CONTRAST = 0.7  # indoor light is flat, and hard edges far away would be all that a small auto-encoder learns
 _PAINT = np.array([(196, 190, 172), (168, 184, 192), (200, 178, 164), (176, 190, 166)], np.float32)
 _PICTURE_COLOURS = np.array(
     [(170, 74, 66), (66, 100, 150), (74, 128, 98), (206, 172, 84), (112, 84, 126), (70, 72, 78), (200, 124, 74), (104, 160, 168)]
@@ -51,6 +52,7 @@ def _one_wall(rng: np.random.Generator, cols: int, rows: int, paint: np.ndarray)
         at += width + int(rng.uniform(0.15, 0.6) * PIXELS_PER_METRE)
     board = int(0.09 * PIXELS_PER_METRE)
     wall[rows - board :] = 0.42 * paint
+    wall = paint + _CONTRAST * (wall - paint)
     wall *= 1.0 + 0.07 * smooth_field(rng, (rows, cols), (3, cols // 70 + 2))[:, :, None]
     cv2.GaussianBlur(wall, (0, 0), _SOFTNESS_PX, wall)  # seen from a metre or more, a pixel covers about this much
     wall[:_CEILING_PX] = (222, 220, 214)
