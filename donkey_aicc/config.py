@@ -32,7 +32,9 @@ class AiccConfig:
     sim_track: str = setting("loop", "the simulator's track: a shipped name or seed:<number>")
     sim_seed: int = setting(0, "seed of noise, light and wander; same seed and commands, same drive", at_least=0)
     sim_realtime: bool = setting(False, "pace the simulator by the wall clock instead of one step per drive loop")
-    sim_put_back: bool = setting(True, "after hitting the wall put the car back on the track and go on (a new tub session)")
+    sim_put_back: bool = setting(
+        True, "at a wall put the car back on the track and go on in a new tub session; False ends the drive there"
+    )
     control_threads: int = setting(1, "CPU threads for the networks in the drive loop", at_least=1, at_most=64)
 
     def __post_init__(self) -> None:
