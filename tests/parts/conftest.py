@@ -1,0 +1,108 @@
+"""A small monitor for the parts' scenarios: untrained nets, a short context, statistics of the frames it will see."""
+
+import numpy as np
+import pytest
+import torch
+
+from donkey_aicc.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
+from donkey_aicc.calibration.mahalanobis import MahalanobisScore
+from donkey_aicc.calibration.statistics import Normaliser, ScoreStatistics
+from donkey_aicc.manifest import Manifest
+from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.vae import VAE
+from donkey_aicc.preprocess import to_model_image
+from donkey_aicc.score_table import HORIZONS
+from donkey_aicc.scoring.stream import StreamScorer
+
+CONTEXT = 12
+SMALL = {"samples": 2, "rollout_steps": 3, "rollout_every": 3}
+
+
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def camera_frame(number: int) -> np.ndarray:
+    """(120, 160, 3) grey with noise: no two are alike."""
+    rng = np.random.default_rng([7, number])
+    return rng.integers(90, 166, (120, 160, 3)).astype(np.uint8)
+
+
+def command_of(number: int) -> tuple[float, float]:
+    return float(0.3 * np.sin(number / 3.0)), 0.25
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory):
+    torch.manual_seed(0)
+    nets = Nets(VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS)))
+    manifest = Manifest(horizons=list(HORIZONS), action_stats={"mean": [0.0, 0.25], "std": [0.2, 0.05]}, context=CONTEXT)
+    folder = tmp_path_factory.mktemp("bundle") / "tiny"
+    save_bundle(folder, nets, manifest)
+    return Bundle.load(folder)
+
+
+@pytest.fixture(scope="session")
+def statistics(bundle):
+    """Nominal are the frames of `camera_frame` under the commands of `command_of`."""
+    stream = StreamScorer(bundle, context=CONTEXT, **SMALL)
+    found = [stream.step(to_model_image(camera_frame(n))[None], np.array([command_of(n)])) for n in range(60)][CONTEXT:]
+    rho = np.array([scores.rho_raw[0] for scores in found])
+    features = np.stack([scores.features[0] for scores in found])
+    latent = np.stack([scores.latent[0] for scores in found])
+    return ScoreStatistics(
+        regularisation=1e-6,
+        rows=len(found),
+        rho_raw=Normaliser(float(rho.mean()), max(float(rho.std()), 0.05 * float(rho.mean()))),
+        log_rho=MahalanobisScore.fit(np.log(rho)[:, None]),
+        dynamics=MahalanobisScore.fit(features, 1e-3),
+        latent_mean=MahalanobisScore.fit(latent, 0.1),
+        spread=Normaliser(0.01, 0.01),
+        density=None,
+    )
+
+
+@pytest.fixture
+def calibrator(statistics):
+    fitted = AnomalyTemperature()
+    fitted.temperatures = {horizon: 1.0 + horizon / 50 for horizon in HORIZONS}
+    fitted.weights = {"rho": 1.2, "delta": 0.8}
+    fitted.statistics = statistics
+    return fitted
+
+
+@pytest.fixture
+def camera():
+    """number -> frame."""
+    return camera_frame
+
+
+@pytest.fixture
+def commands():
+    """number -> (steering, throttle)."""
+    return command_of
+
+
+@pytest.fixture
+def small():
+    """Settings that keep scoring cheap."""
+    return dict(SMALL)
+
+
+@pytest.fixture
+def context():
+    """Frames until the scores are valid."""
+    return CONTEXT
+
+
+@pytest.fixture
+def clock():
+    return Clock()

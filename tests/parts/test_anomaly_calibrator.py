@@ -1,0 +1,92 @@
+"""Confidence, and the promise that whatever goes wrong never makes it higher."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
+from donkey_aicc.score_table import HORIZONS
+
+P = [round(value, 3) for value in np.linspace(0.99, 0.02, len(HORIZONS))]  # sure of safe first, sure of unsafe last
+GOOD = {"p": P, "rho": 0.3, "delta": 0.2, "age_s": 0.1, "valid": True, "state": "ok"}
+
+
+@pytest.fixture
+def part(calibrator):
+    return AnomalyCalibrator(calibrator, HORIZONS, max_age_s=1.0)
+
+
+def test_good_scores_give_the_calibrators_confidence(part, calibrator):
+    confidence, least, status = part.run(**GOOD)
+    scores = {"rho": np.array([0.3]), "delta": np.array([0.2])}
+    wanted = [calibrator.calibrate(np.array([p]), scores, k)[0] for p, k in zip(P, HORIZONS, strict=True)]
+    assert confidence == pytest.approx(wanted) and least == min(confidence) and status == "ok"
+    assert all(type(value) is float for value in confidence)
+    json.dumps([confidence, least, status], allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "status"),
+    [
+        ({"age_s": 1.01}, "scores stale"),
+        ({"valid": False}, "warming up"),
+        ({"rho": float("nan")}, "not finite"),
+        ({"delta": float("inf")}, "not finite"),
+        ({"age_s": float("nan")}, "not finite"),
+        ({"rho": None}, "no scores"),
+        ({"age_s": None}, "no scores"),
+        ({"state": "scorer down", "valid": False}, "scorer down"),
+        ({"state": "camera frozen", "valid": False}, "camera frozen"),
+        ({"state": "no command"}, "no command"),
+    ],
+)
+def test_trouble_with_the_scores_falls_to_a_bound_below_every_valid_reading(part, trouble, status):
+    confidence, least, told = part.run(**(GOOD | trouble))
+    assert told == status and least == min(confidence)
+    for rho, delta in itertools.product(np.linspace(0, 1, 5), repeat=2):
+        well = part.run(**(GOOD | {"rho": float(rho), "delta": float(delta)}))[0]
+        assert all(cautious <= valid + 1e-12 for cautious, valid in zip(confidence, well, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("p", "state", "status"),
+    [
+        ([], "no image", "no image"),
+        ([], "bad image", "bad image"),
+        (None, None, "no image"),
+        ([float("nan")] * len(HORIZONS), "ok", "not finite"),
+        ([1.5] * len(HORIZONS), "ok", "not finite"),
+        ([0.5], "ok", "not finite"),
+        (["x"] * len(HORIZONS), "ok", "calibration failed"),
+    ],
+)
+def test_without_a_usable_probability_confidence_is_zero(part, p, state, status):
+    assert part.run(**(GOOD | {"p": p, "state": state})) == ([0.0] * len(HORIZONS), 0.0, status)
+
+
+def test_bundle_without_calibrator_is_never_more_than_half_sure():
+    confidence, least, status = AnomalyCalibrator(None, HORIZONS).run(**GOOD)
+    assert status == "no calibrator" and confidence == [min(p, 0.5) for p in P] and least == P[-1]
+
+
+def test_five_channels_as_in_the_docs_are_enough(part):
+    assert part.run(P, 0.3, 0.2, 0.1, True)[2] == "ok"
+
+
+def test_further_scores_reach_a_calibrator_that_asks_for_them(calibrator):
+    calibrator.score_names, calibrator.weights = ("log_rho", "tta_spread"), {"log_rho": 1.0, "tta_spread": 1.0}
+    part = AnomalyCalibrator(calibrator, HORIZONS)
+    calm = part.run(**GOOD, scores={"log_rho": 0.0}, frame_scores={"tta_spread": 0.0})
+    hot = part.run(**GOOD, scores={"log_rho": 1.0}, frame_scores={"tta_spread": 1.0})
+    assert calm[2] == hot[2] == "ok" and hot[0][0] < calm[0][0]
+    assert part.run(**GOOD)[2] == "no scores"
+
+
+def test_a_calibrator_of_another_bundle_is_refused_before_the_drive(calibrator):
+    with pytest.raises(AiccError, match="has no horizon 7"):
+        AnomalyCalibrator(calibrator, [7])
+    with pytest.raises(ConfigError, match="AICC_MAX_SCORE_AGE_S must be > 0, got 0"):
+        AnomalyCalibrator(calibrator, HORIZONS, max_age_s=0)

@@ -1,0 +1,202 @@
+"""Stories played frame by frame through predictor, TTA, scorer and calibrator: what the monitor says, tick by tick."""
+
+from itertools import groupby
+
+import numpy as np
+import pytest
+
+from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
+from donkey_aicc.parts.safety_governor import SafetyGovernor
+from donkey_aicc.parts.safety_predictor import SafetyPredictor
+from donkey_aicc.parts.tta import TTA
+from donkey_aicc.parts.world_model_scorer import WorldModelScorer
+from donkey_aicc.score_table import HORIZONS
+
+FROZEN_FRAMES = 4
+
+
+class Monitor:
+    """All parts in the loop's order, one tick per 50 ms of a clock that the test owns."""
+
+    def __init__(self, bundle, calibrator, small, clock, camera, commands):
+        statistics = calibrator.statistics if calibrator is not None else None
+        self.tta = TTA(SafetyPredictor(bundle), clock=clock)
+        self.scorer = WorldModelScorer(bundle, statistics, frozen_frames=FROZEN_FRAMES, clock=clock, **small)
+        self.calibrator = AnomalyCalibrator(calibrator, HORIZONS, max_age_s=1.0)
+        self.clock, self.camera, self.commands = clock, camera, commands
+        self.number = 0
+        self.rho = self.delta = 0.0
+        self.bound: list[float] = []
+
+    def tick(self, change=lambda image: image, command=None, seconds=0.05):
+        """(status, confidence); `change` makes of the good frame what the camera hands out."""
+        self.clock.now += seconds
+        image = change(self.camera(self.number))
+        steering, throttle = command or self.commands(self.number)
+        self.number += 1
+        p = self.tta.run(image)
+        scored = self.scorer.run(image, steering, throttle)
+        self.rho, self.delta = scored[:2]
+        confidence, _, status = self.calibrator.run(p, *scored)
+        self.bound = self.calibrator.run(p, 1.0, 1.0, 0.0, False, "warming up")[0] if p else []
+        return status, confidence
+
+    def statuses(self, count, *arguments, **settings):
+        return [self.tick(*arguments, **settings)[0] for _ in range(count)]
+
+
+@pytest.fixture
+def monitor(bundle, calibrator, small, clock, camera, commands):
+    return Monitor(bundle, calibrator, small, clock, camera, commands)
+
+
+def spells(statuses):
+    """Runs of equal statuses: [('ok', 3), ...]."""
+    return [(status, len(list(run))) for status, run in groupby(statuses)]
+
+
+def test_no_image_yet_then_warm_up_then_ok(monitor, context):
+    told = [monitor.tick(lambda image: None) for _ in range(3)]
+    assert told == [("no image", [0.0] * len(HORIZONS))] * 3
+    assert spells(monitor.statuses(context + 5)) == [("warming up", context - 1), ("ok", 6)]
+
+
+def test_warming_up_reports_the_cautious_bound(monitor):
+    status, confidence = monitor.tick()
+    assert status == "warming up" and confidence == monitor.bound
+
+
+def test_camera_freezes_then_comes_back(monitor, context):
+    monitor.statuses(context)
+    still = monitor.camera(1000)
+    told = []
+    for _ in range(8):
+        status, confidence = monitor.tick(lambda image: still)
+        told.append(status)
+        if status == "camera frozen":
+            assert confidence == monitor.bound
+    # the first still frame is new, then FROZEN_FRAMES repeats are waited for
+    assert spells(told) == [("ok", FROZEN_FRAMES), ("camera frozen", 8 - FROZEN_FRAMES)]
+    assert monitor.tick()[0] == "ok"
+
+
+def test_camera_goes_dark_then_recovers(monitor, context):
+    monitor.statuses(context)
+    assert monitor.rho < 0.5
+    calm = monitor.tick()[1]
+    rhos = []
+    for _ in range(context):
+        status, confidence = monitor.tick(lambda image: (image * 0.1).astype(np.uint8))
+        rhos.append(monitor.rho)
+        assert status == "ok"
+    assert rhos == sorted(rhos) and rhos[-1] == 1.0
+    assert min(abs(value - 0.5) for value in confidence) < min(abs(value - 0.5) for value in calm) + 1e-9
+    monitor.statuses(2 * context)
+    assert monitor.rho < 0.5 and monitor.tick()[0] == "ok"
+
+
+def test_nan_commands_are_not_scored_and_the_bound_is_reported(monitor, context):
+    monitor.statuses(context)
+    status, confidence = monitor.tick(command=(float("nan"), 0.2))
+    assert status == "not finite" and confidence == monitor.bound
+    assert monitor.tick()[0] == "ok"
+
+
+def test_unknown_commands_are_told(monitor):
+    assert monitor.tick(command=(None, None))[0] == "no command"
+
+
+def test_nan_in_the_world_model_is_told_and_does_not_stay(monitor, context, monkeypatch):
+    monitor.statuses(context)
+    stream = monitor.scorer._stream
+    good = stream._statistics
+    stream._statistics = None
+    assert monitor.tick()[0] == "no statistics"
+    stream._statistics = good
+    monkeypatch.setattr(type(good), "frame_scores", lambda *_: {"rho": float("nan"), "delta": 0.1})
+    status, confidence = monitor.tick()
+    assert (status, monitor.rho) == ("not finite", 1.0) and confidence == monitor.bound
+    monkeypatch.undo()
+    assert monitor.tick()[0] == "ok"
+
+
+@pytest.mark.parametrize("shape", [(0, 160, 3), (120, 160, 2), (120,)])
+def test_wrong_image_size_or_depth(monitor, context, shape):
+    monitor.statuses(context)
+    assert monitor.tick(lambda image: np.zeros(shape, np.uint8)) == ("bad image", [0.0] * len(HORIZONS))
+    assert monitor.tick()[0] == "ok"
+
+
+def test_another_size_or_depth_that_can_be_used_is_used(monitor, context):
+    monitor.statuses(context)
+    assert monitor.tick(lambda image: image[::2, ::2])[0] == "ok"
+    assert monitor.tick(lambda image: image[:, :, :1])[0] == "ok"
+
+
+def test_scores_go_stale_while_commands_are_missing(monitor, context):
+    monitor.statuses(context)
+    p = monitor.tta.run(monitor.camera(0))
+    rho, delta, age, valid, *_ = monitor.scorer.run(monitor.camera(0), None, None)
+    assert age == pytest.approx(0.0) and not valid
+    monitor.clock.now += 1.5
+    rho, delta, age, *_ = monitor.scorer.run(monitor.camera(0), None, None)
+    assert age == pytest.approx(1.5)
+    assert monitor.calibrator.run(p, rho, delta, age, True)[2] == "scores stale"
+
+
+def test_a_gap_starts_a_new_sequence(monitor, context):
+    monitor.statuses(context)
+    assert monitor.tick(seconds=0.45)[0] == "ok"
+    assert spells([monitor.tick(seconds=0.6)[0], *monitor.statuses(context)]) == [("warming up", context - 1), ("ok", 2)]
+
+
+def test_a_car_that_was_put_back_starts_a_new_sequence(monitor, context):
+    monitor.statuses(context)
+    monitor.scorer.reset()
+    assert spells(monitor.statuses(context)) == [("warming up", context - 1), ("ok", 1)]
+
+
+def test_bundle_without_calibrator(bundle, small, clock, camera, commands, context):
+    monitor = Monitor(bundle, None, small, clock, camera, commands)
+    for _ in range(context + 2):
+        status, confidence = monitor.tick()
+        assert status == "no calibrator" and max(confidence) <= 0.5
+
+
+def test_nothing_leaks_from_one_drive_into_the_next(monitor, context):
+    def drive():
+        monitor.number = 0
+        seen = []
+        for _ in range(context + 3):
+            status, confidence = monitor.tick()
+            seen.append((status, confidence, monitor.rho, monitor.delta))
+        return seen
+
+    first = drive()
+    for part in (monitor.tta, monitor.scorer, monitor.calibrator):
+        part.shutdown()
+    assert drive() == first
+
+
+def test_user_switches_modes(monitor, context):
+    """The monitor goes on in every mode; only the governor asks who drives."""
+    monitor.statuses(context)
+    governor = SafetyGovernor(stop_at=0.98, full_at=0.99)
+    told = []
+    for mode in ("user", "local", "local_angle", "user", "local"):
+        status, confidence = monitor.tick()
+        told.append((status, *governor.run(confidence, 0.4, mode)))
+    assert told == [("ok", 0.4, "off"), ("ok", 0.0, "stopped"), ("ok", 0.4, "off"), ("ok", 0.4, "off"), ("ok", 0.0, "stopped")]
+
+
+def test_scoring_that_fails_in_the_loop_is_told_and_starts_again(monitor, context, monkeypatch):
+    monitor.statuses(context)
+
+    def fail(*_):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(monitor.scorer._stream, "take", fail)
+    status, confidence = monitor.tick()
+    assert status == "scorer down" and confidence == monitor.bound
+    assert spells(monitor.statuses(context)) == [("warming up", context - 1), ("ok", 1)]
+    assert monitor.scorer.counts.restarts == 1

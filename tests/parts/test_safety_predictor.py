@@ -1,0 +1,79 @@
+"""Predictor and TTA parts."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from donkey_aicc.errors import ConfigError
+from donkey_aicc.parts.safety_predictor import SafetyPredictor
+from donkey_aicc.parts.tta import TTA
+from donkey_aicc.preprocess import images_to_tensor, to_model_image
+from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.tta import predict_tta
+
+
+def test_prediction_is_a_plain_list_of_one_float_per_horizon(bundle, camera):
+    p = SafetyPredictor(bundle).run(camera(0))
+    assert len(p) == len(bundle.horizons) and all(type(value) is float and 0.0 <= value <= 1.0 for value in p)
+    json.dumps(p, allow_nan=False)
+
+
+def test_tta_composes_and_its_identity_view_is_the_prediction(bundle, camera):
+    predictor = SafetyPredictor(bundle)
+    p_tta, p_safe, frame_scores = TTA(predictor, views=9, seed=0, details=True).run(camera(0))
+    assert p_safe == pytest.approx(predictor.run(camera(0)), abs=1e-6)
+    assert len(p_tta) == len(p_safe) and p_tta != p_safe and frame_scores == {}
+    assert TTA(predictor, views=1).run(camera(0)) == pytest.approx(p_safe, abs=1e-6)
+
+
+def test_views_follow_seed_and_frame_number_as_offline(bundle, camera):
+    tta = TTA(SafetyPredictor(bundle), seed=5)
+    live = [tta.run(camera(number)) for number in range(3)]
+    for number in range(3):
+        image = images_to_tensor(to_model_image(camera(number))[None])
+        offline = predict_tta(bundle.safety, image, FrameRandomness(5, 1).tta(number)).p_tta[0].tolist()
+        assert live[number] == pytest.approx(offline, abs=1e-6)
+    tta.shutdown()
+    assert tta.run(camera(0)) == live[0]
+
+
+def test_scores_of_the_pass_are_offered_when_a_calibrator_asks(bundle, camera, statistics):
+    tta = TTA(SafetyPredictor(bundle), details=True, statistics=statistics, score_names=("rho", "tta_spread"))
+    scores = tta.run(camera(0))[2]
+    assert set(scores) == {"tta_spread"} and 0.0 <= scores["tta_spread"] <= 1.0
+
+
+@pytest.mark.parametrize(
+    "image",
+    [None, np.zeros((120, 160, 2), np.uint8), np.zeros((0, 160, 3), np.uint8), np.full((8, 8, 3), np.nan), "frame"],
+)
+def test_no_usable_image_is_an_empty_list(bundle, image):
+    predictor = SafetyPredictor(bundle)
+    assert predictor.run(image) == [] and TTA(predictor).run(image) == []
+
+
+@pytest.mark.parametrize("shape", [(120, 160), (120, 160, 1), (240, 320, 3), (64, 64, 4)])
+def test_any_size_and_depth_is_predicted(bundle, shape):
+    image = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+    image.setflags(write=False)
+    assert len(TTA(SafetyPredictor(bundle)).run(image)) == len(bundle.horizons)
+
+
+def test_nan_weights_give_no_prediction_instead_of_nan(bundle, camera):
+    predictor = SafetyPredictor(bundle)
+    bias = bundle.safety.third.bias
+    before = bias.clone()
+    try:
+        with torch.no_grad():
+            bias[0] = float("nan")
+        assert predictor.run(camera(0)) == [] and TTA(predictor).run(camera(0)) == []
+    finally:
+        with torch.no_grad():
+            bias.copy_(before)
+
+
+def test_views_must_be_positive(bundle):
+    with pytest.raises(ConfigError, match="AICC_TTA_VIEWS must be >= 1, got 0"):
+        TTA(SafetyPredictor(bundle), views=0)

@@ -1,0 +1,248 @@
+"""The scorer's thread: every frame in order, what it drops when it cannot keep up, and its life and death."""
+
+import json
+import threading
+import time
+
+import donkeycar as dk
+import pytest
+
+from donkey_aicc.errors import ConfigError
+from donkey_aicc.parts import world_model_scorer
+from donkey_aicc.parts.monitor_stream import Scored
+from donkey_aicc.parts.world_model_scorer import Counts, WorldModelScorer
+
+PATIENCE_S = 30.0
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.002)
+
+
+@pytest.fixture
+def scorer(bundle, statistics, small, clock):
+    part = WorldModelScorer(bundle, statistics, clock=clock, **small)
+    yield part
+    part.shutdown()
+
+
+def start(scorer):
+    threading.Thread(target=scorer.update, daemon=True).start()
+    wait_until(lambda: scorer._worker is not None)
+
+
+def test_thread_and_loop_give_the_same_scores(bundle, statistics, small, clock, scorer, camera, commands, context):
+    direct = WorldModelScorer(bundle, statistics, clock=clock, **small)
+    start(scorer)
+    for number in range(context + 4):
+        clock.now += 0.05
+        wanted = direct.run(camera(number), *commands(number))
+        scorer.run_threaded(camera(number), *commands(number))
+        wait_until(lambda scored=number + 1: scorer.counts.frames_scored == scored)
+        found = scorer.run_threaded(None)  # no frame: only asks
+        assert found[:3] == pytest.approx(wanted[:3], abs=1e-6)
+        assert found[5] == pytest.approx(wanted[5], abs=1e-6)
+    assert wanted[3:5] == (True, "ok")
+
+
+def test_outputs_are_plain_and_the_first_four_are_the_documented_channels(scorer, camera, commands):
+    rho, delta, age, valid, state, scores = scorer.run(camera(0), *commands(0))
+    assert all(type(number) is float for number in (rho, delta, age)) and valid is False and type(state) is str
+    json.dumps([rho, delta, age, valid, state, scores], allow_nan=False)
+
+
+def test_before_the_first_result_scores_are_maximal_and_invalid(scorer, camera, commands):
+    assert scorer.run_threaded(camera(0), *commands(0)) == (1.0, 1.0, 0.0, False, "warming up", {})
+
+
+class SlowStream:
+    """Stands in for the nets: remembers what it was asked to do, and waits for leave."""
+
+    def __init__(self):
+        self.leave = threading.Semaphore(0)
+        self.taken = []
+
+    def begins_sequence(self, frame):
+        return not self.taken
+
+    def rollout_is_due(self, frame):
+        return round(frame.steering * 100) % 3 == 0
+
+    def take(self, frame, allow_rollout=True):
+        self.leave.acquire()
+        self.taken.append((round(frame.steering * 100), allow_rollout, frame.starts_sequence))
+        return Scored(frame.time_s, "ok", 0.1, 0.2, {})
+
+
+def test_too_slow_drops_rollouts_first_then_the_oldest_frames_and_counts_both(bundle, statistics, small, clock, camera):
+    scorer = WorldModelScorer(bundle, statistics, queue_frames=6, rollout_backlog_frames=3, clock=clock, **small)
+    slow = SlowStream()
+    scorer._make_stream = lambda: slow
+    start(scorer)
+    scorer.run_threaded(camera(0), 0.0, 0.2)
+    wait_until(lambda: not scorer._queue)  # frame 0 is being worked on
+    scorer.reset()
+    for number in range(1, 10):
+        scorer.run_threaded(camera(number), number / 100, 0.2)
+    assert scorer.counts.frames_dropped == 3
+    for _ in range(7):
+        slow.leave.release()
+    wait_until(lambda: scorer.counts.frames_scored == 7)
+    # 1, 2 and 3 were dropped, and with 1 the start of a sequence, which 4 takes over; rollouts pause while more than 3 wait
+    assert [frame[0] for frame in slow.taken] == [0, 4, 5, 6, 7, 8, 9]
+    assert [frame[1] for frame in slow.taken] == [True, False, False, True, True, True, True]
+    assert [frame[2] for frame in slow.taken] == [False, True, False, False, False, False, False]
+    assert scorer.counts.rollouts_dropped == 0  # neither 4 nor 5 was due
+    scorer.shutdown()
+
+
+def test_a_due_rollout_that_is_left_out_is_counted(bundle, statistics, small, clock, camera):
+    scorer = WorldModelScorer(bundle, statistics, rollout_backlog_frames=1, clock=clock, **small)
+    slow = SlowStream()
+    scorer._make_stream = lambda: slow
+    start(scorer)
+    scorer.run_threaded(camera(0), 0.0, 0.2)
+    wait_until(lambda: not scorer._queue)
+    for number in range(3, 7):  # 3 and 6 are due; three frames wait behind 3, none behind 6
+        scorer.run_threaded(camera(number), number / 100, 0.2)
+    for _ in range(5):
+        slow.leave.release()
+    wait_until(lambda: scorer.counts.frames_scored == 5)
+    assert [frame[:2] for frame in slow.taken] == [(0, True), (3, False), (4, False), (5, True), (6, True)]
+    assert scorer.counts.rollouts_dropped == 1
+    scorer.shutdown()
+
+
+def test_dead_thread_is_noticed_restarted_and_told(scorer, clock, camera, commands, context, monkeypatch):
+    monkeypatch.setattr(threading, "excepthook", lambda *_: None)
+    start(scorer)
+    number = 0
+
+    def tick(scored=None):
+        nonlocal number
+        clock.now += 0.05
+        found = scorer.run_threaded(camera(number), *commands(number))
+        number += 1
+        if scored:
+            wait_until(lambda: scorer.counts.frames_scored >= scored)
+        return found
+
+    for frame in range(context + 1):
+        found = tick(frame + 1)
+    assert found[4] == "ok"
+
+    class Broken:
+        def rollout_is_due(self, frame):
+            raise MemoryError("the thread dies")
+
+    good, scorer._make_stream = scorer._make_stream, Broken
+    first, scorer._owner = scorer._worker, None  # let the first thread end, as if it had died
+    wait_until(lambda: not first.is_alive())
+    told = [tick() for _ in range(3)]
+    assert {found[4] for found in told} == {"scorer down"} and {found[3] for found in told} == {False}
+    assert {found[:2] for found in told} == {(1.0, 1.0)}
+    wait_until(lambda: not scorer._worker.is_alive())  # the second one really died
+    assert scorer.counts.restarts == 1
+    scorer._make_stream = good
+    assert tick()[4] == "scorer down" and scorer.counts.restarts == 1  # not in every tick
+    clock.now += world_model_scorer.RESTART_EVERY_S
+    scored = scorer.counts.frames_scored
+    assert tick(scored + 1)[4] == "scorer down" and scorer.counts.restarts == 2
+    wait_until(lambda: not scorer._queue)
+    assert tick()[4] == "warming up"
+
+
+def test_a_thread_that_hangs_is_replaced_and_may_not_publish_any_more(scorer, clock, camera):
+    slow = SlowStream()
+    good, scorer._make_stream = scorer._make_stream, lambda: slow
+    start(scorer)
+    scorer.run_threaded(camera(0), 0.0, 0.2)
+    wait_until(lambda: not scorer._queue)
+    scorer.run_threaded(camera(1), 0.0, 0.2)
+    scorer._make_stream = good
+    hung = scorer._worker
+    clock.now += world_model_scorer.HANG_S + 1
+    assert scorer.run_threaded(camera(2), 0.0, 0.2)[4] == "scorer down"
+    wait_until(lambda: scorer.counts.frames_scored == 2)
+    result = scorer._result
+    slow.leave.release()
+    hung.join(PATIENCE_S)
+    assert scorer._result is result and scorer.counts.restarts == 1
+
+
+def test_shutdown_ends_the_thread_and_the_next_drive_starts_fresh(scorer, clock, camera, commands):
+    start(scorer)
+    worker = scorer._worker
+    scorer.run_threaded(camera(0), *commands(0))
+    wait_until(lambda: scorer.counts.frames_scored == 1)
+    scorer.shutdown()
+    assert not worker.is_alive()
+    clock.now += 5.0
+    assert scorer.run_threaded(camera(0), *commands(0))[:5] == (1.0, 1.0, 0.0, False, "warming up")
+
+
+def test_in_a_vehicle_every_frame_is_scored(bundle, statistics, small, camera, context):
+    frames = context + 8
+
+    class Camera:
+        number = -1
+
+        def run(self):
+            self.number += 1
+            return camera(self.number), 0.1, 0.3
+
+    class Page:
+        seen: list = []
+
+        def run(self, *values):
+            self.seen.append(values)
+
+    scorer = WorldModelScorer(bundle, statistics, rollout_backlog_frames=100, queue_frames=100, **small)
+    vehicle = dk.vehicle.Vehicle()
+    vehicle.add(Camera(), outputs=["cam/image_array", "steering", "throttle"])
+    outputs = ["aicc/rho", "aicc/delta", "aicc/scores_age_s", "aicc/scores_valid"]
+    vehicle.add(scorer, inputs=["cam/image_array", "steering", "throttle"], outputs=outputs, threaded=True)
+    vehicle.add(Page(), inputs=outputs)
+
+    class WaitForTheScorer:
+        def shutdown(self):
+            wait_until(lambda: scorer.counts.frames_scored == frames)
+
+    vehicle.parts.insert(0, {"part": WaitForTheScorer(), "run_condition": "never"})  # Vehicle.stop goes through them in order
+    vehicle.mem["never"] = False
+    vehicle.start(rate_hz=100, max_loop_count=frames)
+    assert scorer.counts == Counts(frames_scored=frames)
+    assert all(value is not None for values in Page.seen for value in values)
+
+
+def test_the_thread_has_its_own_torch_setting(bundle, statistics, small, clock, camera, commands):
+    import torch
+
+    before = torch.get_num_threads()
+    inside = []
+    scorer = WorldModelScorer(bundle, statistics, threads=before + 1, clock=clock, **small)
+
+    class Spy(SlowStream):
+        def take(self, frame, allow_rollout=True):
+            inside.append(torch.get_num_threads())
+            return Scored(frame.time_s, "ok", 0.0, 0.0, {})
+
+    scorer._make_stream = Spy
+    try:
+        start(scorer)
+        scorer.run_threaded(camera(0), *commands(0))
+        wait_until(lambda: inside)
+        assert inside == [before + 1] and torch.get_num_threads() == before
+    finally:
+        scorer.shutdown()
+        torch.set_num_threads(before)  # it is also the value that new threads start with
+
+
+def test_mistakes_are_named(bundle, statistics):
+    with pytest.raises(ConfigError, match="queue_frames must be >= 1, got 0"):
+        WorldModelScorer(bundle, statistics, queue_frames=0)
+    with pytest.raises(ConfigError, match="samples must be >= 1, got 0"):
+        WorldModelScorer(bundle, statistics, samples=0)
