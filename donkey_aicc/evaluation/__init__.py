@@ -1,0 +1,1 @@
+"""Score tables -> numbers, tables and pictures."""

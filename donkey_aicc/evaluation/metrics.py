@@ -1,0 +1,177 @@
+"""Calibration and ranking metrics, each named after its definition (paper, appendix on metrics; docs/metrics.md).
+
+p is the probability of safe, y is 1 safe, 0 unsafe, NaN unknown (not counted). A metric that has no value says why.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import gaussian_filter1d
+from scipy.stats import rankdata
+
+from donkey_aicc.calibration.probability import checked_probability, mean_nll
+from donkey_aicc.errors import AiccError
+
+BINS = 15
+_SMOOTH_CELLS = 2000  # resolution of the smooth ECE on [0, 1]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number, or NaN with the reason why there is none."""
+
+    value: float
+    reason: str = ""
+
+    def __float__(self) -> float:
+        return self.value
+
+
+@dataclass(frozen=True)
+class ReliabilityCurve:
+    """Equal-width bins; NaN in bins without samples."""
+
+    edges: np.ndarray  # (B + 1,)
+    count: np.ndarray  # (B,)
+    confidence: np.ndarray  # (B,) mean predicted
+    accuracy: np.ndarray  # (B,) observed frequency
+
+    def error(self) -> float:
+        """Gap between observed and predicted, weighted by count."""
+        filled = self.count > 0
+        gap = np.abs(self.accuracy[filled] - self.confidence[filled])
+        return float((gap * self.count[filled]).sum() / self.count.sum())
+
+
+def ece_top_label(p: np.ndarray, y: np.ndarray, bins: int = BINS) -> Measured:
+    """Expected calibration error of the predicted class: confidence max(p, 1-p), accuracy = prediction right."""
+    p, y = _samples(p, y)
+    return Measured(reliability_curve(*_top_label(p, y), bins).error()) if len(p) else _EMPTY
+
+
+def ece_binary(p: np.ndarray, y: np.ndarray, bins: int = BINS) -> Measured:
+    """The same on the probability of safe and the frequency of safe."""
+    p, y = _samples(p, y)
+    return Measured(reliability_curve(p, y, bins).error()) if len(p) else _EMPTY
+
+
+def sce(p: np.ndarray, y: np.ndarray, bins: int = BINS) -> Measured:
+    """Static calibration error: ECE of P(class) for each of the two classes, averaged."""
+    p, y = _samples(p, y)
+    if not len(p):
+        return _EMPTY
+    return Measured((reliability_curve(p, y, bins).error() + reliability_curve(1.0 - p, 1.0 - y, bins).error()) / 2.0)
+
+
+def ace(p: np.ndarray, y: np.ndarray, bins: int = BINS) -> Measured:
+    """Adaptive calibration error: top label, bins of equal count, plain mean of the gaps.
+
+    Samples of equal confidence share their mean accuracy, so the result does not depend on the order of rows.
+    """
+    p, y = _samples(p, y)
+    if len(p) < bins:
+        return Measured(float("nan"), f"{len(p)} labelled samples cannot fill {bins} bins")
+    confidence, right = _top_label(p, y)
+    order = np.argsort(confidence, kind="stable")
+    confidence, right = confidence[order], _mean_over_ties(confidence[order], right[order])
+    parts = zip(np.array_split(confidence, bins), np.array_split(right, bins), strict=True)
+    return Measured(float(np.mean([abs(part_right.mean() - part.mean()) for part, part_right in parts])))
+
+
+def brier(p: np.ndarray, y: np.ndarray) -> Measured:
+    """Mean squared error of the probability of safe."""
+    p, y = _samples(p, y)
+    return Measured(float(((p - y) ** 2).mean())) if len(p) else _EMPTY
+
+
+def nll(p: np.ndarray, y: np.ndarray) -> Measured:
+    """Mean negative log-likelihood in nats, p clipped to [1e-6, 1 - 1e-6]."""
+    p, y = _samples(p, y)
+    return Measured(mean_nll(p, y)) if len(p) else _EMPTY
+
+
+def accuracy(p: np.ndarray, y: np.ndarray) -> Measured:
+    """Share of right predictions at threshold 0.5."""
+    p, y = _samples(p, y)
+    return Measured(float(_top_label(p, y)[1].mean())) if len(p) else _EMPTY
+
+
+def auroc(score: np.ndarray, y: np.ndarray) -> Measured:
+    """Probability that a random positive scores above a random negative (ties count half); any finite score."""
+    score, y = np.asarray(score, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    known = ~np.isnan(y)
+    score, y = score[known], y[known]
+    if not np.isfinite(score).all():
+        return Measured(float("nan"), f"{int((~np.isfinite(score)).sum())} of {len(score)} scores are unknown")
+    positives = int((y > 0.5).sum())
+    negatives = len(y) - positives
+    if not positives or not negatives:
+        return Measured(float("nan"), f"one class only: {positives} positive, {negatives} negative samples")
+    ranks = rankdata(score)[y > 0.5].sum()
+    return Measured(float((ranks - positives * (positives + 1) / 2.0) / (positives * negatives)))
+
+
+def aurc(p: np.ndarray, y: np.ndarray) -> Measured:
+    """Area under the risk-coverage curve: mean error rate of the most confident share, over all shares."""
+    p, y = _samples(p, y)
+    if not len(p):
+        return _EMPTY
+    confidence, right = _top_label(p, y)
+    order = np.argsort(-confidence, kind="stable")
+    wrong = 1.0 - _mean_over_ties(confidence[order], right[order])
+    return Measured(float((np.cumsum(wrong) / np.arange(1, len(wrong) + 1)).mean()))
+
+
+def smooth_ece(p: np.ndarray, y: np.ndarray) -> Measured:
+    """Binning-free calibration error (Blasiok and Nakkiran, 2023): Gaussian-smoothed residuals on [0, 1].
+
+    The kernel width is the one that equals the resulting error, found by bisection.
+    """
+    p, y = _samples(p, y)
+    if not len(p):
+        return _EMPTY
+    cell = np.minimum((p * _SMOOTH_CELLS).astype(np.int64), _SMOOTH_CELLS - 1)
+    residual = np.bincount(cell, weights=y - p, minlength=_SMOOTH_CELLS) / len(p)
+    low, high = 1.0 / _SMOOTH_CELLS, 1.0
+    for _ in range(20):
+        width = (low + high) / 2.0
+        error = float(np.abs(gaussian_filter1d(residual, width * _SMOOTH_CELLS, mode="reflect", truncate=6.0)).sum())
+        low, high = (width, high) if error > width else (low, width)
+    return Measured(error)
+
+
+def reliability_curve(confidence: np.ndarray, outcome: np.ndarray, bins: int = BINS) -> ReliabilityCurve:
+    """Mean confidence and outcome per equal-width bin of [0, 1]; bins are closed on the left, the last on both sides."""
+    index = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    count = np.bincount(index, minlength=bins)
+    with np.errstate(invalid="ignore"):
+        mean_confidence = np.bincount(index, weights=confidence, minlength=bins) / count
+        mean_outcome = np.bincount(index, weights=outcome, minlength=bins) / count
+    return ReliabilityCurve(np.linspace(0.0, 1.0, bins + 1), count, mean_confidence, mean_outcome)
+
+
+def top_label_reliability(p: np.ndarray, y: np.ndarray, bins: int = BINS) -> ReliabilityCurve:
+    """The curve behind `ece_top_label`, for the reliability diagram."""
+    return reliability_curve(*_top_label(*_samples(p, y)), bins)
+
+
+_EMPTY = Measured(float("nan"), "no labelled samples")
+
+
+def _samples(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The labelled samples as flat float64 arrays; p and y of one shape."""
+    p, y = np.asarray(p, dtype=np.float64).ravel(), np.asarray(y, dtype=np.float64).ravel()
+    if p.shape != y.shape:
+        raise AiccError(f"p and y must have one shape, got {p.shape} and {y.shape}")
+    known = ~np.isnan(y)
+    return checked_probability(p[known]), y[known]
+
+
+def _top_label(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.maximum(p, 1.0 - p), ((p >= 0.5) == (y > 0.5)).astype(np.float64)
+
+
+def _mean_over_ties(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """values averaged over runs of equal `ordered`."""
+    run = np.concatenate([[0], np.cumsum(np.diff(ordered) != 0)])
+    return (np.bincount(run, weights=values) / np.bincount(run))[run]
