@@ -15,7 +15,7 @@ LAYERS = (
     ("config", "preprocess", "nets", "anomalies", "calibration"),
     ("scoring", "bundle", "manifest", "pilot_file"),
     ("data", "training", "evaluation", "sim", "parts", "web"),
-    ("wiring", "car", "install", "experiment", "demo", "dagger", "pilot_check"),
+    ("wiring", "car", "install", "experiment", "demo", "dagger", "pilot_check", "recording", "calibrating"),
     ("commands", "cli", "__main__"),
 )
 # Within a layer only these: importer -> imported.
@@ -29,7 +29,7 @@ SIBLINGS = {
     "training": {"data"},
     "evaluation": {"data"},
     "parts": {"sim", "web"},
-    "experiment": {"wiring"},
+    "experiment": {"wiring", "recording", "calibrating"},
     "demo": {"wiring", "experiment"},
     "cli": {"commands"},
     "__main__": {"cli"},

@@ -9,7 +9,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--laps", type=int, default=10, help="laps to drive on each track (default 10)")
     parser.add_argument("--drives", type=int, default=25, help="seeded nominal drives on each track (default 25)")
     parser.add_argument("--frames", type=int, default=750, help="frames per nominal drive (default 750)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="same seed, same result (default 0)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--track", default="loop", help="a named track or seed:N (default loop)")
     parser.add_argument("--drives", type=int, default=25, help="number of drives; with --protocol, per severity (default 25)")
     parser.add_argument("--frames", default="500-1000", help="frames per drive: N, or FIRST-LAST drawn per drive")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="same seed, same result (default 0)")
     parser.add_argument("--model", default=None, help="pilot to drive with (default: the shipped one)")
     parser.add_argument("--expert", action="store_true", help="the expert drives instead of a pilot")
     parser.add_argument("--protocol", default=None, help="inject dark, blur, bias or latency after 100 nominal frames")
@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.anomalies.protocols import PROTOCOLS
     from donkey_aicc.errors import one_of
     from donkey_aicc.resources import models_dir
-    from donkey_aicc.sim.record import plan_nominal, plan_protocol, record
+    from donkey_aicc.recording import plan_nominal, plan_protocol, record
     from donkey_aicc.sim.tracks import make_track
 
     make_track(args.track)  # an unknown track should fail here, not in a worker

@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frames", type=int, default=800, help="with --simulate: frames per drive (default 800)")
     parser.add_argument("--work", default=None, help="folder for lessons and checkpoints (default: OUT.work)")
     parser.add_argument("--epochs", type=int, default=12, help="passes over the tubs (default 12)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="same seed, same result (default 0)")
     parser.add_argument("--threads", type=int, default=1, help="torch threads (default 1)")
 
 

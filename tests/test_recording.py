@@ -6,7 +6,7 @@ import pytest
 from donkeycar.parts.tub_v2 import Tub
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.sim.record import DrivePlan, plan_nominal, plan_protocol, record
+from donkey_aicc.recording import DrivePlan, plan_nominal, plan_protocol, record
 from donkey_aicc.sim.tub_recording import KEYS
 
 
