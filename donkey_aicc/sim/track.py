@@ -45,7 +45,7 @@ class Track:
         """
         nearest = self._nearest_index(x, y, hint_s_m)
         heading = float(self.headings[nearest])
-        dx, dy = x - self.centreline[nearest, 0], y - self.centreline[nearest, 1]
+        dx, dy = x - float(self.centreline[nearest, 0]), y - float(self.centreline[nearest, 1])
         cos, sin = math.cos(heading), math.sin(heading)
         along = dx * cos + dy * sin
         # Beyond half a spacing the foot point would belong to a neighbour, unless the car is far inside a bend.
