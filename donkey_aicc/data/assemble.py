@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,7 @@ def _cut(
             severity=telemetry.severity[start:stop],
             episode=telemetry.episode[start:stop],
             mode=telemetry.mode[start:stop],
+            frame_digests=frames.pixel_digest[start:stop],
         )
         for start, stop in runs
     ]
@@ -103,7 +105,7 @@ def _describe(
     health.records, health.deleted = len(contents.records), int((~live).sum())
     health.usable = sum(sequence["frames"] for sequence in health.sequences)
     health.sessions = len({record.session for record in contents.records})
-    health.keys = dict(Counter(key for record in contents.records for key in record.values))
+    health.keys = dict(Counter(chain.from_iterable(record.values for record in contents.records)))
     health.action_sources = dict(Counter(commands.source[live].tolist()).most_common())
     health.protocols = dict(Counter(telemetry.protocol[live].tolist()).most_common())
     kinds = Counter(map(tuple, frames.shape[live & (frames.status == OK)].tolist()))
@@ -112,7 +114,7 @@ def _describe(
     health.image_problems = {STATUS_NAMES[status]: problems[status] for status in sorted(problems) if status != OK}
     pairs = live[1:] & live[:-1] & (frames.status[1:] == OK) & (frames.status[:-1] == OK)
     if pairs.any():
-        health.repeat_share = float(np.mean(frames.digest[1:][pairs] == frames.digest[:-1][pairs]))
+        health.repeat_share = float(np.mean(frames.file_digest[1:][pairs] == frames.file_digest[:-1][pairs]))
 
 
 def _image_kind(height: int, width: int, channels: int, bits: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from donkey_aicc import channels
 from donkey_aicc.data.findings import LOSS, NOTE, Finding, found
 from donkey_aicc.data.labels import is_pilot_mode
-from donkey_aicc.data.tub_contents import Record, number
+from donkey_aicc.data.tub_contents import Record, numbers
 
 SENT, PILOT, PILOT_ANGLE, USER, NONE = "steering/throttle", "pilot/*", "pilot/angle + user/throttle", "user/*", "none"
 
@@ -58,8 +58,7 @@ def read_commands(records: list[Record], mode: np.ndarray) -> Commands:
 
 def _pair(records: list[Record], steering: str, throttle: str) -> np.ndarray:
     """(N, 2) float64."""
-    values = [(number(record.values.get(steering)), number(record.values.get(throttle))) for record in records]
-    return np.array(values, dtype=np.float64).reshape(-1, 2)
+    return np.stack([numbers(records, steering), numbers(records, throttle)], axis=1)
 
 
 def _pilot_is_dummy(pilot: np.ndarray, user: np.ndarray) -> bool:

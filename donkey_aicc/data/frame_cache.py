@@ -20,7 +20,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from donkey_aicc.data.image_file import OK, decode_image_file
+from donkey_aicc.data.image_file import decode_image_file
+from donkey_aicc.data.sequence import digest_frame
 from donkey_aicc.preprocess import IMAGE_SIZE
 from donkey_aicc.progress import Progress
 
@@ -29,6 +30,8 @@ FRAMES, DESCRIPTION, ORIGIN = "frames.npy", "description.npz", "origin.json"
 BUILDING = ".building-"
 ABANDONED_AFTER_S = 24 * 3600.0
 CHUNK = 64
+ABSENT = (-1, -1)
+ImageFile = str | Path | None
 SAMPLES = 16  # files whose bytes enter the key, in case sizes and times were levelled by an archive
 
 
@@ -39,7 +42,8 @@ class Frames:
     images: np.ndarray  # (N, 64, 64, 3) uint8 RGB, black where status is not OK; usually a read-only memory map
     status: np.ndarray  # (N,) uint8: image_file.OK, MISSING, ...
     shape: np.ndarray  # (N, 4) int32: height, width, channels, bits per channel in the file
-    digest: np.ndarray  # (N,) uint64 of the file's bytes, 0 where unreadable
+    file_digest: np.ndarray  # (N,) uint64 of the file's bytes, 0 where unreadable
+    pixel_digest: np.ndarray  # (N,) uint64 of the model image, so that hashing a sequence need not read it
 
 
 def default_cache_dir() -> Path:
@@ -50,7 +54,7 @@ def default_cache_dir() -> Path:
 
 
 def load_frames(
-    tub: Path, image_paths: Sequence[Path | None], record_ids: Sequence[int], cache_dir: str | Path | None = None
+    tub: Path, image_paths: Sequence[ImageFile], record_ids: Sequence[int], cache_dir: str | Path | None = None
 ) -> Frames:
     """Frames of the records in the given order, from the cache if it has them, else decoded and kept there.
 
@@ -73,37 +77,41 @@ def load_frames(
     return built
 
 
-def cache_key(image_paths: Sequence[Path | None], record_ids: Sequence[int]) -> str:
+def cache_key(image_paths: Sequence[ImageFile], record_ids: Sequence[int]) -> str:
     """Changes when an image is added, removed, replaced or touched; moving the whole tub keeps it."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(f"frames v{CACHE_VERSION} size {IMAGE_SIZE}".encode())
-    stats = _stats({path.parent for path in image_paths if path is not None})
-    for path, record in zip(image_paths, record_ids, strict=True):
-        name, size, mtime_ns = ("", -1, -1) if path is None else (path.name, *stats.get(str(path), (-1, -1)))
-        digest.update(f"\n{record}\t{name}\t{size}\t{mtime_ns}".encode(errors="surrogatepass"))
-    existing = [path for path in image_paths if path is not None and str(path) in stats]
+    files = [None if path is None else os.path.split(path) for path in image_paths]
+    stats = {folder: _stats(folder) for folder in {file[0] for file in files if file}}
+    lines = []
+    existing = []
+    for file, record in zip(files, record_ids, strict=True):
+        size, mtime_ns = stats[file[0]].get(file[1], ABSENT) if file else ABSENT
+        lines.append(f"{record}\t{file[1] if file else ''}\t{size}\t{mtime_ns}")
+        if file and size >= 0:
+            existing.append(os.path.join(*file))
+    digest.update("\n".join(lines).encode(errors="surrogatepass"))
     for path in existing[:: max(len(existing) // SAMPLES, 1)][:SAMPLES]:
         try:
-            digest.update(path.read_bytes())
+            digest.update(Path(path).read_bytes())
         except OSError:
             digest.update(b"unreadable")
     return digest.hexdigest()
 
 
-def _stats(folders: set[Path]) -> dict[str, tuple[int, int]]:
+def _stats(folder: str) -> dict[str, tuple[int, int]]:
     """Size and modification time of all files; one directory scan is far cheaper than a call per file."""
     stats = {}
-    for folder in folders:
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    try:
-                        info = entry.stat()
-                    except OSError:  # a dangling link is a missing image
-                        continue
-                    stats[str(folder / entry.name)] = (info.st_size, info.st_mtime_ns)
-        except OSError:
-            continue
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                try:
+                    info = entry.stat()
+                except OSError:  # a dangling link is a missing image
+                    continue
+                stats[entry.name] = (info.st_size, info.st_mtime_ns)
+    except OSError:
+        return {}
     return stats
 
 
@@ -123,7 +131,7 @@ def _open(entry: Path, length: int) -> Frames | None:
     return None
 
 
-def _build(entry: Path, tub: Path, image_paths: Sequence[Path | None]) -> None:
+def _build(entry: Path, tub: Path, image_paths: Sequence[ImageFile]) -> None:
     _clear_abandoned(entry.parent)
     building = Path(tempfile.mkdtemp(prefix=BUILDING, dir=entry.parent))
     try:
@@ -159,19 +167,21 @@ def _publish(building: Path, entry: Path) -> None:
             raise
 
 
-def _decode_all(title: str, image_paths: Sequence[Path | None], images: np.ndarray) -> Frames:
+def _decode_all(title: str, image_paths: Sequence[ImageFile], images: np.ndarray) -> Frames:
     """Decode into `images`, in threads (OpenCV releases the interpreter lock)."""
     length = len(image_paths)
-    frames = Frames(images, np.zeros(length, np.uint8), np.zeros((length, 4), np.int32), np.zeros(length, np.uint64))
+    digests = np.zeros((2, length), np.uint64)
+    frames = Frames(images, np.zeros(length, np.uint8), np.zeros((length, 4), np.int32), *digests)
 
     def decode(start: int) -> int:
         for row in range(start, min(start + CHUNK, length)):
             image = decode_image_file(image_paths[row])
             frames.status[row] = image.status
             frames.shape[row] = image.height, image.width, image.channels, image.bits
-            frames.digest[row] = image.digest
-            if image.status == OK:
+            frames.file_digest[row] = image.digest
+            if image.pixels is not None:
                 images[row] = image.pixels
+            frames.pixel_digest[row] = digest_frame(images[row])
         return min(CHUNK, length - start)
 
     with Progress(f"decoding {title}", total=length, unit="images") as bar, ThreadPoolExecutor(os.cpu_count()) as pool:

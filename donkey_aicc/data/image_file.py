@@ -29,12 +29,12 @@ class DecodedImage:
     digest: int = 0  # of the file's bytes, to find frames that were stored twice
 
 
-def decode_image_file(path: Path | None) -> DecodedImage:
+def decode_image_file(path: str | Path | None) -> DecodedImage:
     """Read, check, decode and resize; never raises for a damaged file."""
     if path is None:
         return DecodedImage(MISSING)
     try:
-        data = path.read_bytes()
+        data = Path(path).read_bytes()
     except FileNotFoundError:
         return DecodedImage(MISSING)
     except OSError:

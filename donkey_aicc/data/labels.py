@@ -58,7 +58,8 @@ def auto_tau(sequences: Iterable[Sequence], centre: float = 0.0) -> float:
 
 def is_pilot_mode(mode: np.ndarray) -> np.ndarray:
     """(N,) bool: the pilot had at least the steering (donkeycar: local, local_angle, formerly pilot names)."""
-    return np.char.startswith(mode, "local") | np.char.startswith(mode, "pilot")
+    names = [name for name in set(mode.tolist()) if name.startswith(("local", "pilot"))]
+    return np.isin(mode, names)
 
 
 def safe_from_takeovers(mode: np.ndarray, times_s: np.ndarray, window_s: float = TAKEOVER_WINDOW_S) -> np.ndarray:

@@ -1,7 +1,7 @@
 """From paths to labelled sequences: the one entry for training, scoring and `donkey-aicc check`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +69,7 @@ def load_sequences(
     labelled: list[Sequence] = []
     for tub, (source, sequences) in zip(assembled, chosen, strict=True):
         done = [
-            replace(sequence, safe=_label(sequence, marks, source, threshold, cte_centre, label_window_s))
+            sequence.with_labels(_label(sequence, marks, source, threshold, cte_centre, label_window_s))
             for sequence, marks in zip(sequences, tub.marks, strict=True)
         ]
         _report_labels(tub, source, done)
@@ -126,7 +126,7 @@ def _from_file(tub: AssembledTub, labels_csv: str | Path, one_tub: bool) -> Chos
     filled = []
     for sequence in tub.sequences:
         cte, safe = labels.lookup(sequence.indices)
-        filled.append(replace(sequence, cte=cte if labels.cte else sequence.cte, safe=safe))
+        filled.append(sequence.with_labels(safe, cte if labels.cte else None))
     known = {int(index) for sequence in tub.sequences for index in sequence.indices}
     unused = len((labels.cte.keys() | labels.safe.keys()) - known)
     tub.health.findings += found(NOTE, "labels-unused", f"{unused} rows of the label file have no usable record", unused)

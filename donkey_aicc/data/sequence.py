@@ -56,6 +56,10 @@ class Sequence:
         cut = replace(self, **{name: getattr(self, name)[start:stop] for name in FRAME_COLUMNS})
         return replace(cut, id=sequence_id(cut.tub, cut.session, int(cut.indices[0]), cut.content_hash))
 
+    def with_labels(self, safe: np.ndarray, cte: np.ndarray | None = None) -> "Sequence":
+        """The same drive with other labels, and another cte if given."""
+        return _remember(replace(self, safe=safe, cte=self.cte if cte is None else cte), self.content_hash)
+
     @cached_property
     def content_hash(self) -> str:
         """Hex digest of images and actions alone: equal for the same drive under another name, time or label."""
@@ -65,11 +69,18 @@ class Sequence:
 FRAME_COLUMNS = tuple(column.name for column in fields(Sequence) if column.name not in ("id", "tub", "session"))
 
 
-def hash_content(images: np.ndarray, actions: np.ndarray) -> str:
-    """32 hex digits over what a model gets to see."""
+def digest_frame(image: np.ndarray) -> int:
+    """64 bits over the pixels of one model image."""
+    return int.from_bytes(hashlib.blake2b(np.ascontiguousarray(image).data, digest_size=8).digest(), "little")
+
+
+def hash_content(images: np.ndarray, actions: np.ndarray, frame_digests: np.ndarray | None = None) -> str:
+    """32 hex digits over what a model gets to see; known digests of the frames save reading the pixels."""
+    if frame_digests is None:
+        frame_digests = np.array([digest_frame(image) for image in images], dtype=np.uint64)
     digest = hashlib.blake2b(digest_size=16)
-    digest.update(np.ascontiguousarray(images).data)
-    digest.update(np.ascontiguousarray(actions, dtype=np.float32).data)
+    digest.update(np.ascontiguousarray(frame_digests, dtype="<u8").data)
+    digest.update(np.ascontiguousarray(actions, dtype="<f4").data)
     return digest.hexdigest()
 
 
@@ -93,14 +104,19 @@ def make_sequence(
     episode: int | np.ndarray = -1,
     mode: str | np.ndarray = "",
     rate_hz: float = 20.0,
+    frame_digests: np.ndarray | None = None,
 ) -> Sequence:
-    """Build a sequence from arrays; what is not given is unknown, index counts from 0 and time follows `rate_hz`."""
+    """Build a sequence from arrays; what is not given is unknown, index counts from 0 and time follows `rate_hz`.
+
+    frame_digests: `digest_frame` of every image, if already known.
+    """
     length = len(images)
     unknown = np.full(length, np.nan, dtype=np.float32)
     numbers = np.arange(length, dtype=np.int64) if indices is None else np.asarray(indices, dtype=np.int64)
     commands = np.asarray(actions, dtype=np.float32)
-    return Sequence(
-        id=sequence_id(tub, session, int(numbers[0]) if length else 0, hash_content(images, commands)),
+    content_hash = hash_content(images, commands, frame_digests)
+    sequence = Sequence(
+        id=sequence_id(tub, session, int(numbers[0]) if length else 0, content_hash),
         tub=tub,
         session=session,
         indices=numbers,
@@ -114,6 +130,13 @@ def make_sequence(
         episode=_filled(episode, length, np.int64),
         mode=_filled(mode, length, str),
     )
+    return _remember(sequence, content_hash)
+
+
+def _remember(sequence: Sequence, content_hash: str) -> Sequence:
+    """Put a hash that is already known where the cached property keeps it."""
+    sequence.__dict__["content_hash"] = content_hash
+    return sequence
 
 
 def _filled(value: object, length: int, dtype: type) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def find_runs(
     runs: list[tuple[int, int]] = []
     cuts: list[Cut] = []
     start = 0
-    for position in range(1, len(rows)):
+    for position in _suspects(contents, times, rows, max_gap_s):
         reason = _cut_reason(contents, times, lost, max_gap_s, int(rows[position - 1]), int(rows[position]))
         if reason:
             cuts.append(Cut(records[rows[position - 1]].index, records[rows[position]].index, reason))
@@ -80,6 +81,17 @@ def find_runs(
     if len(rows):
         runs.append((int(rows[start]), int(rows[-1]) + 1))
     return runs, cuts
+
+
+def _suspects(contents: TubContents, times: Timeline, rows: np.ndarray, max_gap_s: float) -> list[int]:
+    """Positions in `rows` before which there may be a cut; a tub has thousands of records and few cuts."""
+    records = [contents.records[row] for row in rows]
+    indices = np.array([record.index for record in records], dtype=np.int64)
+    moved = np.array([first.session != second.session for first, second in pairwise(records)], dtype=bool)
+    steps = np.diff(times.times_s[rows])
+    jumped = (np.diff(indices) != 1) | (np.diff(rows) != 1)
+    odd_time = (steps < 0) | (steps > max_gap_s)
+    return (np.flatnonzero(moved | jumped | odd_time) + 1).tolist()
 
 
 def _cut_reason(
@@ -104,7 +116,7 @@ def _cut_reason(
 
 def backward_steps(contents: TubContents, times: Timeline) -> int:
     """How often a record is older than the one before it in its session."""
-    same = np.array([a.session == b.session for a, b in zip(contents.records, contents.records[1:], strict=False)], dtype=bool)
+    same = np.array([first.session == second.session for first, second in pairwise(contents.records)], dtype=bool)
     return int(np.sum(same & (np.diff(times.times_s) < 0))) if times.measured else 0
 
 

@@ -1,10 +1,13 @@
 """What both tub formats are read into, before images are opened or anything is judged."""
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from donkey_aicc import channels
 from donkey_aicc.data.findings import LOSS, NOTE, Finding, found
@@ -36,25 +39,29 @@ class TubContents:
     declared: dict[str, str] = field(default_factory=dict)  # key -> type as the manifest promises
     findings: list[Finding] = field(default_factory=list)
 
-    def image_paths(self) -> list[Path | None]:
-        """File of each record's camera image, None where the record names none."""
-        key = image_key(self.records, self.declared)
-        return [self._image_path(record.values.get(key)) for record in self.records]
+    def image_paths(self) -> list[str | None]:
+        """File of each record's camera image, None where the record names none.
 
-    def _image_path(self, name: Any) -> Path | None:
-        if not isinstance(name, str) or not name.strip():
-            return None
-        # Only the last part counts: tubs that were moved between machines may hold absolute or Windows paths.
-        return self.image_dir / PureWindowsPath(name).name
+        Strings, because making thousands of Path objects costs more than reading the catalogs.
+        """
+        key, folder = image_key(self.records, self.declared), str(self.image_dir)
+        return [_image_path(folder, record.values.get(key)) for record in self.records]
+
+
+def _image_path(folder: str, name: Any) -> str | None:
+    if not isinstance(name, str) or not name.strip():
+        return None
+    # Only the last part counts: tubs that were moved between machines may hold absolute or Windows paths.
+    return os.path.join(folder, name.replace("\\", "/").rsplit("/", 1)[-1])
 
 
 def image_key(records: list[Record], declared: Mapping[str, str]) -> str:
     """The key of the camera image: donkeycar's usual one, else another declared image, else a value that names a file."""
+    if any(channels.IMAGE in record.values for record in records):
+        return channels.IMAGE
     recorded: dict[str, Any] = {}
     for record in records:
         recorded.update(record.values)
-    if channels.IMAGE in recorded:
-        return channels.IMAGE
     typed = [key for key, kind in declared.items() if kind in IMAGE_TYPES]
     named = [key for key, value in recorded.items() if isinstance(value, str) and value.lower().endswith(IMAGE_SUFFIXES)]
     candidates = [key for key in typed + named if key in recorded and key != channels.CLEAN_IMAGE]
@@ -70,6 +77,17 @@ def number(value: Any) -> float:
             return math.nan
         return parsed if math.isfinite(parsed) else math.nan
     return math.nan
+
+
+def numbers(records: list[Record], key: str) -> np.ndarray:
+    """(N,) float64: `number` of one key in every record."""
+    values = [record.values.get(key) for record in records]
+    try:
+        column = np.array(values, dtype=np.float64)  # takes None, booleans and numbers in quotes, too
+    except (ValueError, TypeError, OverflowError):
+        return np.array([number(value) for value in values], dtype=np.float64)
+    column[~np.isfinite(column)] = np.nan
+    return column
 
 
 def text(value: Any) -> str:

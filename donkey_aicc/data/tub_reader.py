@@ -5,6 +5,7 @@ reads, takes every record it can parse and says what it could not.
 """
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ def _compare_with_manifest(contents: TubContents, manifest: _Manifest) -> list[F
         lost = manifest.current_index - after_last
         findings += found(LOSS, "records-missing", f"{MANIFEST} counts {lost} more records at the end than exist", max(lost, 0))
         findings += found(NOTE, "records-uncounted", f"{-lost} records at the end are not counted in {MANIFEST}", max(-lost, 0))
-    recorded = {key for record in contents.records for key in record.values}
+    recorded = set(chain.from_iterable(record.values for record in contents.records))
     undeclared = sorted(key for key in contents.declared if key not in recorded and contents.records)
     return findings + found(NOTE, "key-absent", f"declared but in no record: {_some(undeclared)}", len(undeclared))
 

@@ -79,7 +79,7 @@ def test_second_pass_opens_no_image(tmp_path, frame_of, monkeypatch):
     monkeypatch.setattr(frame_cache, "decode_image_file", lambda path: pytest.fail(f"{path} was decoded again"))
     second = frames_of(paths, tmp_path / "cache")
     assert isinstance(second.images, np.memmap) and not second.images.flags.writeable
-    for name in ("images", "status", "shape", "digest"):
+    for name in ("images", "status", "shape", "file_digest", "pixel_digest"):
         assert np.array_equal(getattr(first, name), getattr(second, name))
     assert np.array_equal(second.images[149], to_model_image(frame_of(149)))
 

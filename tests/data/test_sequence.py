@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,3 +52,11 @@ def test_a_part_outside_the_sequence_is_refused(start, stop):
 def test_columns_of_different_length_are_refused():
     with pytest.raises(AiccError, match="cte has 3 rows, expected 10"):
         drive(10, cte=np.zeros(3))
+
+
+def test_hash_follows_new_images_but_not_new_labels():
+    sequence = drive(10)
+    assert sequence.with_labels(np.ones(10, np.float32)).content_hash == sequence.content_hash
+    darker = replace(sequence, images=sequence.images // 2)
+    assert darker.content_hash != sequence.content_hash
+    assert sequence.part(0, 10).content_hash == sequence.content_hash
