@@ -15,6 +15,8 @@ COMMANDS = {
     "train-pilot": "train a vision pilot from tubs, or from lessons in the embedded simulator",
     "check-pilot": "count a pilot's laps without a hit and how predictable its mistakes are",
     "record": "drive in the embedded simulator and record tubs, nominal or under a fault",
+    "train": "train a model bundle (world model and safety predictor) from recorded tubs",
+    "info": "say what is in a model bundle and how good it is",
     "install": "add the parts to an existing donkeycar manage.py",
 }
 

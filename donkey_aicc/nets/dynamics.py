@@ -62,8 +62,9 @@ class _ConvLSTMCell(nn.Module):
         self.norm = nn.GroupNorm(GATES, GATES * HIDDEN)
         with torch.no_grad():  # start by remembering: forget gate near sigmoid(1)
             self.norm.bias[HIDDEN : 2 * HIDDEN] = 1.0
-        self._unfolded: Tensor | None = None
-        self._unfolded_of: tuple[int, int] | None = None
+        self._shared: Tensor | None = None  # with gradient, inside `shared_weights`
+        self._kept: Tensor | None = None  # without, between inference steps
+        self._kept_of: tuple[int, int] | None = None
 
     def forward(self, x: Tensor, state: tuple[Tensor, Tensor], mask: Tensor | None) -> tuple[Tensor, Tensor]:
         hidden, cell = state
@@ -79,21 +80,17 @@ class _ConvLSTMCell(nn.Module):
         return winograd.maps(winograd.convolve(winograd.positions_first(x), self._unfolded_weight()))
 
     def _unfolded_weight(self) -> Tensor:
-        """The weight as matrix factors; kept between inference steps, and within `shared_weights` in training."""
         weight = self.gates.weight
         if torch.is_grad_enabled() and weight.requires_grad:
-            shared = self._unfolded is not None and self._unfolded.requires_grad
-            return self._unfolded if shared else winograd.unfold_weight(weight)  # type: ignore[return-value]
-        if self._unfolded is None or self._unfolded_of != _identity(weight):
-            self._unfolded, self._unfolded_of = winograd.unfold_weight(weight.detach()), _identity(weight)
-        return self._unfolded
+            return winograd.unfold_weight(weight) if self._shared is None else self._shared
+        if self._kept is None or self._kept_of != _identity(weight):
+            self._kept, self._kept_of = winograd.unfold_weight(weight.detach()), _identity(weight)
+        return self._kept
 
-    def share_weight(self) -> None:
-        """Unfold once with gradient, for all the steps until `forget_weight`."""
-        self._unfolded, self._unfolded_of = winograd.unfold_weight(self.gates.weight), None
-
-    def forget_weight(self) -> None:
-        self._unfolded = self._unfolded_of = None
+    def share_weight(self, shared: bool) -> None:
+        """Unfold the weight once with gradient for all following steps, or stop doing so."""
+        on_cpu = self.gates.weight.device.type == "cpu"
+        self._shared = winograd.unfold_weight(self.gates.weight) if shared and on_cpu else None
 
 
 def _identity(weight: Tensor) -> tuple[int, int]:
@@ -131,12 +128,12 @@ class LatentDynamics(nn.Module):
         """While training on a CPU: prepare the weights once for all steps of a rollout instead of in every step."""
         cells = [cell for cell in self.cells if isinstance(cell, _ConvLSTMCell)]
         for cell in cells:
-            cell.share_weight()
+            cell.share_weight(True)
         try:
             yield
         finally:
             for cell in cells:
-                cell.forget_weight()
+                cell.share_weight(False)
 
     def step(self, z: Tensor, action: Tensor, state: State, masks: Masks | None = None) -> tuple[Tensor, State]:
         """z (B, 64, 4, 4) and normalised action (B, 2) at t -> z (B, 64, 4, 4) at t + 1 and the new state."""

@@ -1,0 +1,75 @@
+"""donkey-aicc info: what is in a bundle. Reads the manifest only, so it answers at once and without torch."""
+
+import argparse
+import json
+from pathlib import Path
+
+from donkey_aicc.manifest import CALIBRATOR, Manifest, read_manifest
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", metavar="BUNDLE", help="folder of a bundle, such as models/mine")
+    parser.add_argument("--json", action="store_true", help="print the manifest as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    manifest = read_manifest(args.bundle)
+    print(json.dumps(manifest.to_json(), indent=2) if args.json else describe(Path(args.bundle), manifest))
+    return 0
+
+
+def describe(path: Path, manifest: Manifest) -> str:
+    """The manifest for a person, line by line."""
+    frames = manifest.data.get("frames", {})
+    lines = [
+        f"bundle {path} (schema {manifest.schema_version}, donkey_aicc {manifest.package_version})",
+        f"  trained   preset {manifest.preset or 'unknown'}, seed {manifest.seeds.get('training', 'unknown')}"
+        + (f", changed: {_pairs(manifest.overrides)}" if manifest.overrides else ""),
+        f"  frames    {_pairs(frames) if frames else 'unknown'}",
+        f"  horizons  {', '.join(map(str, manifest.horizons))} frames ahead; context {manifest.context}",
+        f"  safe      {_rule(manifest)}",
+        *_metric_lines(manifest),
+        *_gate_lines(manifest),
+        f"  weights   {', '.join(_weights(manifest))}",
+        f"  calibrator {'present' if (path / CALIBRATOR).is_file() else 'none yet; make one with: donkey-aicc calibrate'}",
+    ]
+    return "\n".join(lines + [f"  warning: {warning}" for warning in manifest.warnings])
+
+
+def _weights(manifest: Manifest) -> list[str]:
+    return [f"{name} {entry['bytes'] / 1e6:.1f} MB {entry.get('dtype')}" for name, entry in manifest.files.items()]
+
+
+def _rule(manifest: Manifest) -> str:
+    if manifest.tau is None:
+        return "by the given labels (no cte threshold)"
+    centre = f" - {manifest.cte_centre:g}" if manifest.cte_centre else ""
+    return f"|cte{centre}| <= {manifest.tau:.4g}"
+
+
+def _metric_lines(manifest: Manifest) -> list[str]:
+    lines = []
+    for side in ("validation", "test"):
+        figures = manifest.metrics.get(side)
+        if not figures:
+            continue
+        areas = {k: area for k, area in figures.get("auroc", {}).items() if area is not None}
+        shown = ", ".join(f"k={k} {areas[k]:.3f}" for k in ("1", "5", "15", "30", "50") if k in areas)
+        lines.append(f"  {side:<10} VAE MSE {figures['vae_mse']:.5f}; safety AUROC {shown or 'undefined (one class only)'}")
+    return lines
+
+
+def _gate_lines(manifest: Manifest) -> list[str]:
+    if not manifest.gate:
+        return ["  dynamics  gate never measured: delta's rollout features are flagged"]
+    verdict = "passed" if manifest.gate_passed else f"FAILED: {manifest.gate.get('reason')}; delta's rollout features are flagged"
+    lines = [f"  dynamics  gate {verdict}"]
+    for k, errors in manifest.gate.get("latent_mse", {}).items():
+        lines.append(
+            f"            k={k:<3} latent MSE {errors['rollout']:.4f} (copy last {errors['copy_last']:.4f}, mean {errors['mean']:.4f})"
+        )
+    return lines
+
+
+def _pairs(values: dict) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())

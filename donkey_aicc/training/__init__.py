@@ -1,0 +1,1 @@
+"""Training: sequences -> weights. One shared loop, one file per net."""

@@ -1,0 +1,72 @@
+"""Plain warnings for the usual mistakes, said before hours are spent or right after a net has gone wrong."""
+
+from collections.abc import Sequence as Listing
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from donkey_aicc.data.sequence import Sequence
+
+FEW_SEQUENCES = 10
+FEW_FRAMES = 5000
+RARE_CLASS = 0.02
+SAME_PIXELS = 1.0  # mean absolute difference of two frames, of 255
+COLLAPSED_STD = 0.01
+BLURRED_TO_MEAN = 0.9
+
+
+def data_warnings(train: Listing[Sequence]) -> list[str]:
+    """What is wrong with the training sequences; empty if nothing is."""
+    warnings = []
+    frames = sum(len(sequence) for sequence in train)
+    if len(train) < FEW_SEQUENCES or frames < FEW_FRAMES:
+        warnings.append(
+            f"little data: {len(train)} training sequences with {frames} frames; expect poor long horizons below "
+            f"{FEW_SEQUENCES} sequences and {FEW_FRAMES} frames"
+        )
+    if _all_alike(train):
+        warnings.append("all images look the same: was the camera covered or frozen, or the car standing still?")
+    actions = np.concatenate([sequence.actions for sequence in train])
+    if float(actions[:, 0].std()) < 1e-3:
+        warnings.append("the steering never changes: is it recorded from the channel that drives the car?")
+    return warnings + _label_warnings(np.concatenate([sequence.safe for sequence in train]))
+
+
+def _label_warnings(safe: np.ndarray) -> list[str]:
+    known = safe[np.isfinite(safe)]
+    if not len(known):
+        return ["no frame has a safety label; record pos/cte, or give --labels, takeovers or marks"]
+    share = float(known.mean())
+    if share in (0.0, 1.0):
+        word = "safe" if share else "unsafe"
+        return [f"only one class: every labelled frame is {word}, so nothing can be learned; change --tau or record both"]
+    if min(share, 1 - share) < RARE_CLASS:
+        return [f"one class is rare: {100 * share:.1f} % of the labelled frames are safe; consider another --tau"]
+    return []
+
+
+def _all_alike(sequences: Listing[Sequence]) -> bool:
+    """Compare up to 8 frames of each sequence with the very first frame."""
+    first = sequences[0].images[0].astype(np.int16)
+    for sequence in sequences:
+        for number in np.linspace(0, len(sequence) - 1, min(8, len(sequence))).astype(int):
+            if np.abs(sequence.images[number].astype(np.int16) - first).mean() > SAME_PIXELS:
+                return False
+    return True
+
+
+def vae_warnings(latents: Tensor, reconstruction_mse: float, pixel_variance: float) -> list[str]:
+    """A collapsed VAE ignores its input: its latents do not vary, or it draws the mean picture.
+
+    latents: (N, 64, 4, 4) of validation frames; pixel_variance: the error of always drawing the mean picture.
+    """
+    spread = float(torch.std(latents, dim=0).max()) if len(latents) > 1 else 0.0
+    if spread < COLLAPSED_STD:
+        return [f"the VAE has collapsed: its latent hardly varies (std {spread:.2g}); lower --set vae.beta or train longer"]
+    if reconstruction_mse > BLURRED_TO_MEAN * pixel_variance:
+        return [
+            f"the VAE draws little more than the mean picture (MSE {reconstruction_mse:.4f}, the mean picture gives "
+            f"{pixel_variance:.4f}); train longer or lower --set vae.beta"
+        ]
+    return []

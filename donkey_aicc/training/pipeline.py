@@ -1,0 +1,150 @@
+"""The whole training: sequences -> split -> VAE -> latents -> dynamics, safety CNN -> measured bundle."""
+
+import hashlib
+import sys
+from collections.abc import Sequence as Listing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from donkey_aicc import __version__
+from donkey_aicc.bundle import Manifest, Nets, save_bundle
+from donkey_aicc.data.sequence import Sequence
+from donkey_aicc.data.splits import Split, carve_validation, split_sequences
+from donkey_aicc.errors import AiccError
+from donkey_aicc.preprocess import ActionStats
+from donkey_aicc.score_table import HORIZONS
+from donkey_aicc.training.checks import data_warnings
+from donkey_aicc.training.curves import Curves
+from donkey_aicc.training.distributed import Workers, choose_device, workers
+from donkey_aicc.training.interrupt import saving_on_interrupt
+from donkey_aicc.training.presets import Preset
+from donkey_aicc.training.seeds import derived_seed
+from donkey_aicc.training.stages import Sides, Stages
+from donkey_aicc.training.trainer import Run
+
+CONTEXT = 100
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to train and with what."""
+
+    preset: Preset
+    out: Path
+    overrides: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    device: str = "auto"
+    resume: bool = False
+    tau: float | None = None
+    cte_centre: float = 0.0
+    horizons: tuple[int, ...] = HORIZONS
+    data: dict[str, Any] = field(default_factory=dict)  # goes into the manifest: tubs, label source, ...
+
+    @property
+    def work(self) -> Path:
+        """Checkpoints, curves and pictures stand beside the bundle."""
+        return self.out.with_name(self.out.name + ".training")
+
+
+def train_bundle(sequences: Listing[Sequence], plan: Plan, split: Split | None = None) -> Manifest:
+    """Train and write the bundle at plan.out; the split is made from the seed unless given.
+
+    Under torchrun every process calls this; the first one writes the files.
+    """
+    clean, notes = _nominal_only(sequences)
+    split = split if split is not None else split_sequences(clean, plan.seed)
+    train, validation = carve_validation(split.train, plan.seed)
+    device = choose_device(plan.device)
+    notes += data_warnings(train)
+    with workers(device) as team, saving_on_interrupt():
+        if team.is_main:
+            _say(notes)
+            _prepare(plan)
+        team.wait()
+        sides = Sides(train, validation, split.calibration, split.test)
+        manifest = _train(sides, plan, device, team, notes)
+        team.wait()
+    return manifest
+
+
+def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes: list[str]) -> Manifest:
+    stats = ActionStats.fit(np.concatenate([sequence.actions for sequence in sides.train]))
+    settings = plan.preset.to_json()
+    curves = Curves(plan.work, {stage: values["epochs"] for stage, values in settings.items()})
+    fingerprint = data_fingerprint(sides.all())
+    run = Run(
+        work=plan.work,
+        seed=plan.seed,
+        device=device,
+        workers=team,
+        resume=plan.resume,
+        made_with={"data": fingerprint, "seed": plan.seed, "package": __version__, "horizons": list(plan.horizons)},
+        after_epoch=curves.record,
+    )
+    stages = Stages(sides, plan.preset, plan.horizons, stats, run)
+    torch.manual_seed(derived_seed(plan.seed, "weights") % 2**32)
+    stages.train_vae()
+    stages.train_dynamics(CONTEXT)
+    stages.train_safety()
+    manifest = Manifest(
+        horizons=list(plan.horizons),
+        action_stats=stats.to_json(),
+        context=CONTEXT,
+        tau=plan.tau,
+        cte_centre=plan.cte_centre,
+        preset=plan.preset.name,
+        settings=settings,
+        overrides=plan.overrides,
+        seeds={"split": plan.seed, "training": plan.seed},
+        data={**plan.data, "fingerprint": fingerprint, "frames": sides.frame_counts()},
+        split=sides.ids(),
+    )
+    if not team.is_main:
+        return manifest
+    measured = stages.measure(CONTEXT)
+    warnings = [*notes, *stages.warnings]
+    if not measured.gate["passed"]:
+        warnings.append(f"the dynamics gate failed: {measured.gate['reason']}; delta's rollout features are flagged")
+    _say(warnings[len(notes) :])
+    complete = replace(manifest, metrics=measured.metrics, gate=measured.gate, precision=stages.precision, warnings=warnings)
+    curves.draw()
+    stages.draw(CONTEXT)
+    return save_bundle(plan.out, Nets(stages.vae, stages.dynamics, stages.safety), complete)
+
+
+def _prepare(plan: Plan) -> None:
+    """Without --resume old checkpoints are of no use, and dangerous to a later --resume."""
+    plan.work.mkdir(parents=True, exist_ok=True)
+    found = sorted(plan.work.glob("*.checkpoint.safetensors"))
+    if plan.resume and not found:
+        print(f"nothing to resume in {plan.work}: starting from the beginning", file=sys.stderr)
+    if not plan.resume:
+        for path in found:
+            path.unlink()
+
+
+def _nominal_only(sequences: Listing[Sequence]) -> tuple[list[Sequence], list[str]]:
+    """Drives with an injected anomaly are for evaluation; a net trained on them would find them normal."""
+    clean = [sequence for sequence in sequences if not np.any(sequence.protocol != "")]
+    if not clean:
+        raise AiccError(f"none of the {len(sequences)} sequences is nominal (free of injected anomalies); record clean drives")
+    dropped = len(sequences) - len(clean)
+    return clean, [f"left out {dropped} sequences with injected anomalies"] if dropped else []
+
+
+def data_fingerprint(sequences: Listing[Sequence]) -> str:
+    """Hex digest of content and labels, independent of order and of where the tubs are."""
+    digest = hashlib.sha256()
+    for sequence in sorted(sequences, key=lambda one: one.id):
+        digest.update(sequence.id.encode() + sequence.content_hash.encode())
+        digest.update(np.ascontiguousarray(sequence.safe, dtype=np.float32).tobytes())
+    return digest.hexdigest()
+
+
+def _say(notes: Listing[str]) -> None:
+    for note in notes:
+        print(f"warning: {note}", file=sys.stderr, flush=True)

@@ -1,0 +1,143 @@
+"""The three trainings in order, and what is measured of the finished nets."""
+
+from collections.abc import Sequence as Listing
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import torch
+
+from donkey_aicc.data.sequence import Sequence
+from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.vae import VAE
+from donkey_aicc.preprocess import ActionStats
+from donkey_aicc.training.checks import vae_warnings
+from donkey_aicc.training.frames import FramePool, encode_all
+from donkey_aicc.training.gate import dynamics_gate
+from donkey_aicc.training.pictures import reconstruction_sheet, rollout_sheet
+from donkey_aicc.training.precision import round_weights
+from donkey_aicc.training.presets import Preset
+from donkey_aicc.training.rollouts import LatentPool, roll_out, spread_starts
+from donkey_aicc.training.train_dynamics import DynamicsTask
+from donkey_aicc.training.train_safety import SafetyTask, auroc_per_horizon, masked_bce, pool_labels, safety_logits
+from donkey_aicc.training.train_vae import VaeTask, reconstruction_mse
+from donkey_aicc.training.trainer import Fitted, Run, Task, fit
+
+PROBE_FRAMES = 64
+PROBE_WINDOW = 30
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Whole sequences per purpose; validation is taken out of the training share."""
+
+    train: list[Sequence]
+    validation: list[Sequence]
+    calibration: list[Sequence]
+    test: list[Sequence]
+
+    def named(self) -> dict[str, list[Sequence]]:
+        return {"train": self.train, "validation": self.validation, "calibration": self.calibration, "test": self.test}
+
+    def all(self) -> list[Sequence]:
+        return [sequence for side in self.named().values() for sequence in side]
+
+    def ids(self) -> dict[str, list[str]]:
+        return {name: [sequence.id for sequence in side] for name, side in self.named().items()}
+
+    def frame_counts(self) -> dict[str, int]:
+        return {name: sum(len(sequence) for sequence in side) for name, side in self.named().items()}
+
+
+@dataclass(frozen=True)
+class Measured:
+    metrics: dict[str, Any]
+    gate: dict[str, Any]
+
+
+class Stages:
+    """Call train_vae, train_dynamics, train_safety in this order, then measure and draw."""
+
+    def __init__(self, sides: Sides, preset: Preset, horizons: tuple[int, ...], stats: ActionStats, run: Run) -> None:
+        self.preset, self.horizons, self.stats, self.run, self.device = preset, horizons, stats, run, run.device
+        self.train, self.validation, self.test = FramePool(sides.train), FramePool(sides.validation), FramePool(sides.test)
+        self.precision: dict[str, Any] = {}
+        self.best_epochs: dict[str, int] = {}
+        self.warnings: list[str] = []
+
+    def train_vae(self) -> None:
+        self.vae = VAE()
+        self._fit(VaeTask(self.vae, self.train, self.validation, self.preset.vae, self.device), ("vae",))
+        self.vae.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+        # rounded before anything is encoded, so that the dynamics net learns the latents that the bundle will give
+        probe = self.validation.images(_probe(self.validation), self.device)
+        self.precision["vae"] = round_weights(self.vae, lambda: self.vae(probe))
+
+    def train_dynamics(self, context: int) -> None:
+        self.latents = self._encoded(self.train, "encoding training frames")
+        self.held_out = self._encoded(self.validation, "encoding validation frames")
+        self.dynamics = LatentDynamics()
+        task = DynamicsTask(self.dynamics, self.latents, self.held_out, self.preset.dynamics, self.device)
+        self._fit(task, ("vae", "dynamics"))
+        length = min(PROBE_WINDOW, task.frames_per_example)
+        starts = spread_starts(self.held_out.frames.window_starts(length), 8)
+        latents, actions = self.held_out.windows(starts, length, self.device)
+        self.precision["dynamics"] = round_weights(self.dynamics, lambda: roll_out(self.dynamics, latents, actions, length // 2))
+
+    def train_safety(self) -> None:
+        self.safety = SafetyCNN(len(self.horizons))
+        task = SafetyTask(self.safety, self.train, self.validation, self.horizons, self.preset.safety, self.device)
+        self._fit(task, ("safety",))
+        self.safety.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+        probe = self.validation.images(_probe(self.validation), self.device)
+        self.precision["safety"] = round_weights(self.safety, lambda: self.safety(probe))
+
+    def measure(self, context: int) -> Measured:
+        """Validation figures chose the epochs; the test figures were never looked at before."""
+        mean = self.latents.latents.mean(dim=0)
+        test = self._encoded(self.test, "encoding test frames")
+        mse = reconstruction_mse(self.vae, self.validation, self.device)
+        self.warnings += vae_warnings(self.held_out.latents, mse, _mean_picture_error(self.train, self.validation, self.device))
+        metrics: dict[str, Any] = {
+            "best_epochs": self.best_epochs,
+            "validation": {"vae_mse": mse, **self._safety_figures(self.validation)},
+            "test": {
+                "vae_mse": reconstruction_mse(self.vae, self.test, self.device),
+                **self._safety_figures(self.test),
+                "dynamics": dynamics_gate(self.dynamics, test, mean, context, self.device),
+            },
+        }
+        return Measured(metrics, dynamics_gate(self.dynamics, self.held_out, mean, context, self.device))
+
+    def draw(self, context: int) -> None:
+        """Contact sheets in the work folder."""
+        reconstruction_sheet(self.run.work / "reconstruction.png", self.vae, self.validation, self.device)
+        shown = min(context, self.preset.dynamics.context)
+        rollout_sheet(self.run.work / "rollout.png", self.vae, self.dynamics, self.held_out, shown, self.device)
+
+    def _fit(self, task: Task, sections: Listing[str]) -> Fitted:
+        """A stage may be resumed only with the settings of everything it was made from."""
+        settings = {
+            f"{section}.{name}": value for section in sections for name, value in asdict(getattr(self.preset, section)).items()
+        }
+        fitted = fit(task, replace(self.run, made_with={**self.run.made_with, **settings}))
+        self.best_epochs[task.name] = fitted.best_epoch
+        return fitted
+
+    def _encoded(self, pool: FramePool, title: str) -> LatentPool:
+        return LatentPool.make(pool, encode_all(self.vae, pool, self.device, title, self.run.workers.is_main), self.stats)
+
+    def _safety_figures(self, pool: FramePool) -> dict[str, Any]:
+        logits, labels = safety_logits(self.safety, pool, self.device), pool_labels(pool, self.horizons)
+        areas = auroc_per_horizon(logits, labels, self.horizons)
+        return {"safety_loss": float(masked_bce(logits, labels)), "auroc": {str(k): area for k, area in areas.items()}}
+
+
+def _probe(pool: FramePool) -> torch.Tensor:
+    return torch.linspace(0, len(pool) - 1, min(PROBE_FRAMES, len(pool))).long()
+
+
+def _mean_picture_error(train: FramePool, validation: FramePool, device: torch.device) -> float:
+    """Per-pixel error on validation frames of a decoder that always draws the mean training frame."""
+    mean = train.images(_probe(train), device).mean(dim=0)
+    return float((validation.images(_probe(validation), device) - mean).square().mean())

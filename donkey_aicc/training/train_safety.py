@@ -1,0 +1,85 @@
+"""Safety CNN: binary cross-entropy over all horizons at once; a frame without a label at a horizon does not count there.
+
+Clean frames only and no photometric augmentation: a net that had seen the shifts would hide what calibration must handle.
+"""
+
+from collections.abc import Sequence as Listing
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from donkey_aicc.data.labels import horizon_labels
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.training.frames import FramePool
+from donkey_aicc.training.presets import SafetySettings
+from donkey_aicc.training.trainer import Task
+
+VALIDATION_BATCH = 128
+
+
+def masked_bce(logits: Tensor, labels: Tensor) -> Tensor:
+    """Mean over the labelled entries of (B, K); labels are NaN where there is none."""
+    known = labels.isfinite()
+    each = binary_cross_entropy_with_logits(logits, labels.nan_to_num(), reduction="none")
+    return (each * known).sum() / known.sum().clamp(min=1)
+
+
+def pool_labels(pool: FramePool, horizons: Listing[int]) -> Tensor:
+    """(N, K) labels of all frames of the pool, NaN where unlabelled."""
+    return torch.from_numpy(np.concatenate([horizon_labels(sequence.safe, horizons) for sequence in pool.sequences]))
+
+
+class SafetyTask(Task):
+    name = "safety"
+
+    def __init__(
+        self,
+        net: SafetyCNN,
+        train: FramePool,
+        validation: FramePool,
+        horizons: Listing[int],
+        settings: SafetySettings,
+        device: torch.device,
+    ) -> None:
+        self.net = self.cnn = net.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.train, self.validation, self.recipe, self.device = train, validation, settings, device
+        self.horizons = tuple(horizons)
+        labels = pool_labels(train, horizons)
+        self.labelled = torch.nonzero(labels.isfinite().any(dim=1)).flatten()
+        self.labels = labels[self.labelled]
+
+    def examples(self) -> int:
+        return len(self.labelled)
+
+    def loss(self, chosen: Tensor, epoch: int, generator: torch.Generator) -> Tensor:
+        images = self.train.images(self.labelled[chosen], self.device).contiguous(memory_format=torch.channels_last)
+        return masked_bce(self.cnn(images), self.labels[chosen].to(self.device))
+
+    def validate(self) -> dict[str, float]:
+        logits, labels = safety_logits(self.cnn, self.validation, self.device), pool_labels(self.validation, self.horizons)
+        areas = auroc_per_horizon(logits, labels, self.horizons)
+        return {
+            "loss": float(masked_bce(logits, labels)),
+            **{f"auroc_{k}": area for k, area in areas.items() if area is not None},
+        }
+
+
+@torch.no_grad()
+def safety_logits(net: SafetyCNN, pool: FramePool, device: torch.device) -> Tensor:
+    """(N, K) logits of all frames, on the CPU."""
+    return torch.cat([net(pool.images(part, device)).cpu() for part in torch.arange(len(pool)).split(VALIDATION_BATCH)])
+
+
+def auroc_per_horizon(logits: Tensor, labels: Tensor, horizons: Listing[int]) -> dict[int, float | None]:
+    """Area under the ROC curve at each horizon; None where only one class occurs."""
+    from sklearn.metrics import roc_auc_score
+
+    areas: dict[int, float | None] = {}
+    for column, horizon in enumerate(horizons):
+        known = labels[:, column].isfinite()
+        truth = labels[known, column].numpy()
+        both = len(np.unique(truth)) == 2
+        areas[int(horizon)] = float(roc_auc_score(truth, logits[known, column].numpy())) if both else None
+    return areas
