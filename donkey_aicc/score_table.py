@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.errors import AiccError
+from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.files import atomic_path
 
 HORIZONS = (1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50)
@@ -120,7 +120,7 @@ def horizon_labels(safe: np.ndarray, horizons: Iterable[int]) -> np.ndarray:
     labels = np.full((len(safe), len(steps)), np.nan, dtype=np.float32)
     for column, step in enumerate(steps):
         if step < 0:
-            raise AiccError(f"a horizon must be >= 0 steps, got {step}")
+            raise ConfigError(f"a horizon must be >= 0 steps, got {step}")
         if step < len(safe):
             labels[: len(safe) - step, column] = safe[step:]
     return labels

@@ -10,21 +10,9 @@ import numpy as np
 
 from donkey_aicc.data.sequence import Sequence
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.score_table import horizon_labels as horizon_labels
 
 TAKEOVER_WINDOW_S = 1.0  # a driver needs about a second to see the trouble and act
-
-
-def horizon_labels(safe: np.ndarray, horizons: Iterable[int]) -> np.ndarray:
-    """(N, K) float32: safe[i + k] for each horizon k; NaN where i + k is beyond the sequence or unlabelled."""
-    safe = np.asarray(safe, dtype=np.float32)
-    steps = list(horizons)
-    labels = np.full((len(safe), len(steps)), np.nan, dtype=np.float32)
-    for column, step in enumerate(steps):
-        if step < 0:
-            raise ConfigError(f"a horizon must be >= 0 steps, got {step}")
-        if step < len(safe):
-            labels[: len(safe) - step, column] = safe[step:]
-    return labels
 
 
 def safe_from_cte(cte: np.ndarray, tau: float, centre: float = 0.0) -> np.ndarray:

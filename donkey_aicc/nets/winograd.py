@@ -51,12 +51,19 @@ def unfold_weight(weight: Tensor) -> Tensor:
     return (_WEIGHT_2D @ weight.permute(2, 3, 1, 0).reshape(9, -1)).view(PRODUCTS, inputs, outputs)
 
 
+def spread(x: Tensor) -> Tensor:
+    """(16, B, C) -> (36, B, C): the factors that meet the unfolded weights."""
+    return (_INPUT_2D.to(x.device) @ x.reshape(POSITIONS, -1)).view(PRODUCTS, x.shape[1], -1)
+
+
+def gather(products: Tensor) -> Tensor:
+    """(36, B, O) -> (16, B, O): the convolution's output."""
+    return (_OUTPUT_2D.to(products.device) @ products.view(PRODUCTS, -1)).view(POSITIONS, products.shape[1], -1)
+
+
 def convolve(x: Tensor, unfolded: Tensor) -> Tensor:
     """x: (16, B, C), unfolded: (36, C, O) -> (16, B, O): conv2d with padding 1 and no bias."""
-    batch = x.shape[1]
-    spread = (_INPUT_2D @ x.reshape(POSITIONS, -1)).view(PRODUCTS, batch, -1)
-    products = torch.bmm(spread, unfolded)
-    return (_OUTPUT_2D @ products.view(PRODUCTS, -1)).view(POSITIONS, batch, -1)
+    return gather(torch.bmm(spread(x), unfolded))
 
 
 def positions_first(x: Tensor) -> Tensor:
