@@ -1,0 +1,161 @@
+"""S dropout samples of the latent dynamics for L lanes at once: the maths of LatentDynamics.step, arranged for speed.
+
+Everything stays in the positions-first layout (16, L * S, C) of the Winograd products, and what all samples share is
+computed once per lane: the observed latent and the command of a living step, the held command of a rollout. The
+GroupNorm on the gates is part of it, as in the net.
+"""
+
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from donkey_aicc.nets import winograd
+from donkey_aicc.nets.dynamics import ACTION_CHANNELS, GATES, HIDDEN, LatentDynamics
+from donkey_aicc.nets.vae import LATENT_CHANNELS, LATENT_SIDE
+from donkey_aicc.nets.winograd import POSITIONS, PRODUCTS
+
+_GROUP = HIDDEN * POSITIONS  # numbers per GroupNorm group: one group is one gate
+
+# (hidden, cell) per layer, each (16, L * S, 128)
+EnsembleState = tuple[tuple[Tensor, Tensor], ...]
+
+
+@dataclass(frozen=True)
+class EnsembleMasks:
+    """Dropout multipliers shared by all lanes: recurrent (2, S, 128) and between (S, 128)."""
+
+    recurrent: Tensor
+    between: Tensor
+
+
+class _GateNorm:
+    """GroupNorm with one group per gate and all four activations, in place.
+
+    tanh(x) is taken as 2 sigmoid(2x) - 1, because one sigmoid over all gates is several times faster than a tanh; the
+    doubling of the candidate's argument is folded into the norm's weight and bias.
+    """
+
+    def __init__(self, norm: nn.GroupNorm) -> None:
+        double_candidate = torch.tensor([1.0, 1.0, 1.0, 2.0], device=norm.weight.device)[:, None]
+        self._scale = norm.weight.detach().view(GATES, HIDDEN) * double_candidate
+        self._shift = (norm.bias.detach().view(GATES, HIDDEN) * double_candidate).view(-1)
+        self._eps = norm.eps
+
+    def activate(self, gates: Tensor) -> tuple[Tensor, ...]:
+        """(16, B, 512) -> update, forget, output and (candidate + 1) / 2, each (16, B, 128); `gates` is overwritten."""
+        batch = gates.shape[1]
+        mean = _per_gate(gates.sum(dim=0)) / _GROUP
+        by_gate = gates.view(POSITIONS, batch, GATES, HIDDEN)
+        by_gate.sub_(mean[..., None])
+        variance = _per_gate((gates * gates).sum(dim=0)) / _GROUP
+        scale = torch.rsqrt(variance + self._eps)[..., None] * self._scale
+        gates.mul_(scale.view(batch, -1)).add_(self._shift).sigmoid_()
+        return by_gate.unbind(dim=2)
+
+
+def _per_gate(channels: Tensor) -> Tensor:
+    """(B, 512) -> (B, 4)."""
+    return channels.view(-1, GATES, HIDDEN).sum(dim=-1)
+
+
+class DynamicsEnsemble:
+    """A frozen LatentDynamics net, run as S samples that differ by their dropout masks only."""
+
+    def __init__(self, net: LatentDynamics, samples: int) -> None:
+        self._net, self._samples = net, samples
+        self._device = net.latent_mean.device
+        with torch.no_grad():
+            first, self._second = (self._unfold(cast(nn.Conv2d, cell.gates)) for cell in net.cells)
+            action_end = LATENT_CHANNELS + ACTION_CHANNELS
+            self._first_action = first[:, LATENT_CHANNELS:action_end].contiguous()
+            self._first_own = torch.cat((first[:, :LATENT_CHANNELS], first[:, action_end:]), dim=1)  # latent, hidden
+            self._head, self._head_bias = self._unfold(net.head), cast(Tensor, net.head.bias)
+            self._norms = [_GateNorm(cast(nn.GroupNorm, cell.norm)) for cell in net.cells]
+
+    def _unfold(self, convolution: nn.Conv2d) -> Tensor:
+        return winograd.unfold_weight(convolution.weight.detach().cpu()).to(self._device)
+
+    def initial_state(self, lanes: int) -> EnsembleState:
+        """The all-zero state before the first frame."""
+        zeros = torch.zeros(POSITIONS, lanes * self._samples, HIDDEN, device=self._device)
+        return tuple((zeros.clone(), zeros.clone()) for _ in self._norms)
+
+    def keep(self, state: EnsembleState, lanes: Tensor) -> EnsembleState:
+        """The state of these lanes only."""
+
+        def picked(x: Tensor) -> Tensor:
+            return x.view(POSITIONS, -1, self._samples, HIDDEN)[:, lanes].reshape(POSITIONS, -1, HIDDEN)
+
+        return tuple((picked(hidden), picked(cell)) for hidden, cell in state)
+
+    @torch.inference_mode()
+    def observe(self, z: Tensor, action: Tensor, state: EnsembleState, masks: EnsembleMasks) -> EnsembleState:
+        """Advance all samples by one seen frame: z (L, 64, 4, 4), normalised action (L, 2)."""
+        seen = winograd.spread(self._standardised(z))
+        shared = torch.bmm(seen, self._first_own[:, :LATENT_CHANNELS]) + self._command(action)
+        hidden = self._masked(state[0][0], masks.recurrent[0])
+        own = torch.bmm(winograd.spread(hidden), self._first_own[:, LATENT_CHANNELS:])
+        return self._layers(self._add_shared(own, shared), state, masks)
+
+    @torch.inference_mode()
+    def rollout(self, z: Tensor, action: Tensor, state: EnsembleState, recurrent: Tensor, between: Tensor) -> Tensor:
+        """Disagreement of the samples, (L, K): mean over latent numbers of the std over samples, 1..K steps ahead.
+
+        state: the living state that has seen z (L, 64, 4, 4) and the normalised action (L, 2); so it already holds
+        the step to t + 1, and between (K, S, 128) is used from its second row on. The command is held.
+        """
+        lanes = len(z)
+        command = self._command(action)
+        ahead = winograd.positions_first(z).repeat_interleave(self._samples, dim=1)
+        inputs = ahead.new_empty(POSITIONS, lanes * self._samples, LATENT_CHANNELS + HIDDEN)
+        mean, std = self._net.latent_mean.view(-1), self._net.latent_std.view(-1)
+        spreads = []
+        for step in range(len(between)):
+            if step:
+                torch.div(ahead - mean, std, out=inputs[..., :LATENT_CHANNELS])
+                inputs[..., LATENT_CHANNELS:] = self._masked(state[0][0], recurrent[0])
+                products = torch.bmm(winograd.spread(inputs), self._first_own)
+                state = self._layers(self._add_shared(products, command), state, EnsembleMasks(recurrent, between[step]))
+            ahead = self._next_latent(ahead, state[1][0])
+            spreads.append(self._disagreement(ahead))
+        return torch.stack(spreads, dim=1)
+
+    def _standardised(self, z: Tensor) -> Tensor:
+        return winograd.positions_first((z - self._net.latent_mean) / self._net.latent_std)
+
+    def _command(self, action: Tensor) -> Tensor:
+        """What the command adds to the first layer's products: (36, L, 512)."""
+        embedded = self._net.action(action).view(-1, ACTION_CHANNELS, LATENT_SIDE, LATENT_SIDE)
+        return torch.bmm(winograd.spread(winograd.positions_first(embedded)), self._first_action)
+
+    def _add_shared(self, products: Tensor, shared: Tensor) -> Tensor:
+        products.view(PRODUCTS, -1, self._samples, GATES * HIDDEN).add_(shared[:, :, None])
+        return products
+
+    def _masked(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x (16, L * S, 128) times mask (S, 128)."""
+        return (x.view(POSITIONS, -1, self._samples, HIDDEN) * mask).view(x.shape)
+
+    def _layers(self, products: Tensor, state: EnsembleState, masks: EnsembleMasks) -> EnsembleState:
+        first = self._cell(0, products, state[0][1])
+        inputs = torch.cat((self._masked(first[0], masks.between), self._masked(state[1][0], masks.recurrent[1])), dim=2)
+        second = self._cell(1, torch.bmm(winograd.spread(inputs), self._second), state[1][1])
+        return first, second
+
+    def _cell(self, layer: int, products: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        update, forget, output, half_candidate = self._norms[layer].activate(winograd.gather(products))
+        cell = forget * cell + update * (2 * half_candidate - 1)
+        return output * (2 * torch.sigmoid(2 * cell) - 1), cell
+
+    def _next_latent(self, z: Tensor, hidden: Tensor) -> Tensor:
+        out = winograd.convolve(hidden, self._head) + self._head_bias
+        change, gate = out.chunk(2, dim=2)
+        return z + torch.sigmoid(gate) * change * self._net.latent_std.view(-1)
+
+    def _disagreement(self, z: Tensor) -> Tensor:
+        """z (16, L * S, 64) -> (L,)."""
+        samples = z.view(POSITIONS, -1, self._samples, LATENT_CHANNELS)
+        centred = samples - samples.mean(dim=2, keepdim=True)
+        return centred.square_().mean(dim=2).sqrt_().mean(dim=(0, 2))

@@ -1,0 +1,31 @@
+"""MC dropout of the safety predictor: spread of its probability over dropout samples of the fully connected part."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from donkey_aicc.errors import ConfigError
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+
+PASSES = 10
+
+
+@torch.inference_mode()
+def mc_dropout_std(net: SafetyCNN, images: Tensor, rng: np.random.Generator, passes: int = PASSES) -> Tensor:
+    """(B, 3, 64, 64) -> (B, K): standard deviation of the probability. The masks are shared by the B frames.
+
+    Dropout only acts behind the first fully connected layer, so all before it is computed once.
+    """
+    if passes < 1:
+        raise ConfigError(f"dropout passes must be >= 1, got {passes}")
+    first = torch.relu(net.first(net.convolutions(images - 0.5).flatten(1)))
+    p = []
+    for _ in range(passes):
+        features = torch.relu(net.second(first * _mask(rng, first, net.dropout.p)))
+        p.append(torch.sigmoid(net.third(features * _mask(rng, features, net.dropout.p))))
+    return torch.stack(p).std(dim=0, correction=0)
+
+
+def _mask(rng: np.random.Generator, like: Tensor, drop: float) -> Tensor:
+    kept = rng.random(like.shape[1], dtype=np.float32) >= drop
+    return torch.from_numpy(kept.astype(np.float32) / np.float32(1.0 - drop)).to(like.device)

@@ -1,0 +1,107 @@
+"""Scoring many sequences: in this process, over local processes (joblib), or on an existing Dask cluster.
+
+The groups of lanes are the unit of work and do not depend on who works on them, so the result does not either.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.progress import Progress
+from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score import Drive, ScoreSettings, check_sequences, in_order, lane_groups, score_group
+
+if TYPE_CHECKING:
+    from donkey_aicc.bundle import Bundle
+
+# One lane group done: the numbers of its sequences and their tables.
+GroupResult = tuple[list[int], list[ScoreTable]]
+
+
+def score_sequences(
+    bundle: "Bundle",
+    sequences: Sequence[Drive],
+    *,
+    settings: ScoreSettings | None = None,
+    workers: int = 1,
+    dask_address: str | None = None,
+    dask_timeout_s: float = 10.0,
+    title: str = "scoring",
+) -> ScoreTable:
+    """One row per frame of all sequences, in their order. Float rounding apart, the way it is run changes nothing."""
+    settings = settings or ScoreSettings()
+    if workers < 1:
+        raise ConfigError(f"workers must be >= 1, got {workers}")
+    check_sequences(sequences)
+    groups = lane_groups(sequences, settings.lanes)
+    with Progress(title, total=sum(len(sequence) for sequence in sequences), unit="frames") as bar:
+        if dask_address is not None:
+            results = _on_dask(bundle, sequences, groups, settings, dask_address, dask_timeout_s)
+        elif workers > 1 and len(groups) > 1:
+            results = _on_processes(bundle, sequences, groups, settings, workers)
+        else:
+            return in_order(_here(bundle, sequences, groups, settings, bar))
+        tables: dict[int, ScoreTable] = {}
+        for numbers, scored in results:
+            tables.update(zip(numbers, scored, strict=True))
+            bar.advance(sum(len(table) for table in scored))
+    return in_order(tables)
+
+
+def _here(
+    bundle: "Bundle", sequences: Sequence[Drive], groups: list[list[int]], settings: ScoreSettings, bar: Progress
+) -> dict[int, ScoreTable]:
+    tables: dict[int, ScoreTable] = {}
+    for numbers in groups:
+        scored = score_group(bundle, [sequences[number] for number in numbers], settings, bar.advance)
+        tables.update(zip(numbers, scored, strict=True))
+    return tables
+
+
+def _work(bundle: "Bundle", numbers: list[int], sequences: list[Drive], settings: ScoreSettings) -> GroupResult:
+    """In a worker: one torch thread each, the workers are the parallelism."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return numbers, score_group(bundle, sequences, settings)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _on_processes(
+    bundle: "Bundle", sequences: Sequence[Drive], groups: list[list[int]], settings: ScoreSettings, workers: int
+) -> Iterator[GroupResult]:
+    from joblib import Parallel, delayed
+
+    run = Parallel(n_jobs=min(workers, len(groups)), return_as="generator_unordered", pre_dispatch="n_jobs")
+    yield from run(delayed(_work)(bundle, numbers, [sequences[n] for n in numbers], settings) for numbers in groups)
+
+
+def _on_dask(
+    bundle: "Bundle", sequences: Sequence[Drive], groups: list[list[int]], settings: ScoreSettings, address: str, timeout_s: float
+) -> Iterator[GroupResult]:
+    distributed = _distributed()
+    try:
+        client = distributed.Client(address, timeout=timeout_s, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise AiccError(f"cannot reach a Dask scheduler at {address}: {error}; start one with: dask scheduler") from error
+    with client:
+        if not client.scheduler_info()["workers"]:
+            raise AiccError(f"the Dask scheduler at {address} has no workers; start some with: dask worker {address}")
+        shared = client.scatter(bundle, broadcast=True, hash=False)
+        futures = [
+            client.submit(_work, shared, numbers, [sequences[n] for n in numbers], settings, pure=False) for numbers in groups
+        ]
+        for future in distributed.as_completed(futures, loop=client.loop):
+            yield future.result()
+            future.release()
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise AiccError("a Dask cluster needs the [cluster] extra: pip install 'donkey_aicc[cluster]'") from None
+    return distributed

@@ -1,0 +1,34 @@
+"""The last n values of a stream, always as one ordered, contiguous window."""
+
+import numpy as np
+
+
+class Ring:
+    """Holds the last `capacity` values of each lane.
+
+    Every value is stored twice, `capacity` apart, so that the window is a plain slice in order of time. Sums are taken
+    from the window and never kept running, so nothing drifts however long the car drives.
+    """
+
+    def __init__(self, lanes: int, capacity: int, shape: tuple[int, ...] = (), dtype: type = np.float64) -> None:
+        self._values: np.ndarray = np.zeros((lanes, 2 * capacity, *shape), dtype=dtype)
+        self._capacity = capacity
+        self._seen = 0
+
+    def append(self, values: np.ndarray) -> None:
+        """values: (lanes, *shape), the newest of each lane."""
+        slot = self._seen % self._capacity
+        self._values[:, slot] = values
+        self._values[:, slot + self._capacity] = values
+        self._seen += 1
+
+    def window(self) -> np.ndarray:
+        """(lanes, n, *shape) with n = min(seen, capacity), oldest first; a view that the next append may change."""
+        if self._seen < self._capacity:
+            return self._values[:, : self._seen]
+        start = self._seen % self._capacity
+        return self._values[:, start : start + self._capacity]
+
+    def keep(self, lanes: np.ndarray) -> None:
+        """Drop all lanes but these."""
+        self._values = self._values[lanes]

@@ -1,0 +1,176 @@
+"""Batch scoring: whole sequences in, the score table out.
+
+Sequences run as lanes of one StreamScorer that start together; a lane is dropped when its sequence ends. A frame's
+scores depend on its own sequence and frame number only: other lanes, groups or workers change them by float rounding
+at most (below 1e-5).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import torch
+
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.nets.safety_cnn import FEATURE_SIZE
+from donkey_aicc.nets.vae import LATENT_CHANNELS
+from donkey_aicc.preprocess import images_to_tensor
+from donkey_aicc.score_table import FEATURE_NAMES, ScoreTable, concatenate, horizon_labels
+from donkey_aicc.scoring.mc_dropout import PASSES, mc_dropout_std
+from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.stream import CONTEXT, ROLLOUT_EVERY, ROLLOUT_STEPS, SAMPLES, StreamScorer
+from donkey_aicc.scoring.tta import VIEWS, predict_tta
+
+if TYPE_CHECKING:
+    from donkey_aicc.bundle import Bundle
+
+LANES = 8  # enough to keep the matrix products busy, few enough to stay in the cache
+
+_FRAME_COLUMNS = {"p_safe": -1, "p_tta": -1, "tta_spread": -1, "mc_dropout": -1, "rho_raw": 0}
+_FRAME_COLUMNS |= {"features": len(FEATURE_NAMES), "latent": LATENT_CHANNELS, "cnn_features": FEATURE_SIZE}
+
+
+class Drive(Protocol):
+    """What scoring needs of a sequence of N frames; `data.sequence.Sequence` has it."""
+
+    id: str
+    indices: np.ndarray
+    images: np.ndarray
+    actions: np.ndarray
+    safe: np.ndarray
+    cte: np.ndarray
+    protocol: np.ndarray
+    severity: np.ndarray
+
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class ScoreSettings:
+    """How to score; all scores of one experiment must share them."""
+
+    samples: int = SAMPLES
+    rollout_steps: int = ROLLOUT_STEPS
+    rollout_every: int = ROLLOUT_EVERY
+    context: int = CONTEXT
+    views: int = VIEWS
+    dropout_passes: int = PASSES
+    seed: int = 0
+    lanes: int = LANES
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            least = 0 if name == "seed" else 1
+            if value < least:
+                raise ConfigError(f"{name} must be >= {least}, got {value}")
+
+
+def lane_groups(sequences: Sequence[Drive], lanes: int) -> list[list[int]]:
+    """Numbers of the sequences that run together: of similar length, longest group first."""
+    order = sorted(range(len(sequences)), key=lambda number: -len(sequences[number]))
+    return [order[start : start + lanes] for start in range(0, len(order), lanes)]
+
+
+def check_sequences(sequences: Sequence[Drive]) -> None:
+    """Refuse what cannot be scored, before any long work starts."""
+    if not sequences:
+        raise AiccError("there are no sequences to score")
+    ids = [sequence.id for sequence in sequences]
+    if len(set(ids)) < len(ids):
+        twice = sorted({name for name in ids if ids.count(name) > 1})
+        raise AiccError(f"sequence ids must be unique, got more than one of: {', '.join(twice[:5])}")
+    for sequence in sequences:
+        if not len(sequence):
+            raise AiccError(f"sequence {sequence.id} has no frames")
+        bad = np.flatnonzero(~np.isfinite(sequence.actions).all(axis=1))
+        if len(bad):
+            raise AiccError(f"sequence {sequence.id}: the action of record {sequence.indices[bad[0]]} is not finite")
+
+
+def score_group(
+    bundle: "Bundle", sequences: Sequence[Drive], settings: ScoreSettings, advance: Callable[[int], None] | None = None
+) -> list[ScoreTable]:
+    """Score sequences as the lanes of one stream, longest first; `advance` is told the number of frames done."""
+    lengths = [len(sequence) for sequence in sequences]
+    columns = [_empty_columns(length, len(bundle.horizons)) for length in lengths]
+    scorer = StreamScorer(
+        bundle,
+        lanes=len(sequences),
+        samples=settings.samples,
+        rollout_steps=settings.rollout_steps,
+        rollout_every=settings.rollout_every,
+        context=settings.context,
+        seed=settings.seed,
+    )
+    randomness = FrameRandomness(settings.seed, settings.samples)
+    active = np.arange(len(sequences))
+    for frame in range(max(lengths)):
+        going = np.flatnonzero([lengths[lane] > frame for lane in active])
+        if len(going) < len(active):
+            scorer.keep(going)
+            active = active[going]
+        images = images_to_tensor(np.stack([sequences[lane].images[frame] for lane in active])).to(scorer.device)
+        actions = np.stack([sequences[lane].actions[frame] for lane in active])
+        values = _frame_values(bundle, scorer, randomness, settings, frame, images, actions)
+        for row, lane in enumerate(active):
+            for name, column in columns[lane].items():
+                column[frame] = values[name][row]
+        if advance is not None:
+            advance(len(active))
+    return [_table(bundle, sequence, column) for sequence, column in zip(sequences, columns, strict=True)]
+
+
+def _frame_values(
+    bundle: "Bundle",
+    scorer: StreamScorer,
+    randomness: FrameRandomness,
+    settings: ScoreSettings,
+    frame: int,
+    images: torch.Tensor,
+    actions: np.ndarray,
+) -> dict[str, np.ndarray]:
+    scores = scorer.step(images, actions)
+    prediction = predict_tta(bundle.safety, images, randomness.tta(frame), settings.views)
+    dropout = mc_dropout_std(bundle.safety, images, randomness.predictor_dropout(frame), settings.dropout_passes)
+    tensors = {
+        "p_safe": prediction.p_identity,
+        "p_tta": prediction.p_tta,
+        "tta_spread": prediction.spread,
+        "mc_dropout": dropout,
+        "cnn_features": prediction.features,
+    }
+    values = {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
+    values |= {"rho_raw": scores.rho_raw, "features": scores.features, "latent": scores.latent}
+    values["valid"] = np.full(len(images), scores.valid)
+    return values
+
+
+def _empty_columns(length: int, horizons: int) -> dict[str, np.ndarray]:
+    """float64 for the scores, float32 for the many numbers that come from the safety predictor."""
+    columns = {}
+    for name, width in _FRAME_COLUMNS.items():
+        shape = (length,) if width == 0 else (length, horizons if width < 0 else width)
+        columns[name] = np.full(shape, np.nan, dtype=np.float64 if name in ("rho_raw", "features") else np.float32)
+    columns["valid"] = np.zeros(length, dtype=bool)
+    return columns
+
+
+def _table(bundle: "Bundle", sequence: Drive, columns: dict[str, np.ndarray]) -> ScoreTable:
+    length = len(sequence)
+    return ScoreTable(
+        horizons=np.array(bundle.horizons, dtype=np.int64),
+        sequence=np.full(length, sequence.id),
+        index=np.asarray(sequence.indices, dtype=np.int64),
+        step=np.arange(length, dtype=np.int64),
+        labels=horizon_labels(sequence.safe, bundle.horizons),
+        cte=np.asarray(sequence.cte, dtype=np.float32),
+        protocol=np.asarray(sequence.protocol, dtype=str),
+        severity=np.asarray(sequence.severity, dtype=np.int64),
+        **columns,
+    )
+
+
+def in_order(tables: dict[int, ScoreTable]) -> ScoreTable:
+    """One table with the sequences in their original order."""
+    return concatenate([tables[number] for number in sorted(tables)])

@@ -1,0 +1,118 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.preprocess import images_to_tensor
+from donkey_aicc.score_table import COLUMNS, HORIZONS
+from donkey_aicc.scoring.parallel import score_sequences
+from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.score import ScoreSettings, lane_groups
+from donkey_aicc.scoring.stream import StreamScorer
+from donkey_aicc.scoring.tta import predict_tta
+
+SMALL = ScoreSettings(samples=2, rollout_steps=3, rollout_every=4, context=5, dropout_passes=3, lanes=2, seed=3)
+
+
+def assert_equal_tables(one, two, atol):
+    for name in COLUMNS:
+        a, b = getattr(one, name), getattr(two, name)
+        if a.dtype.kind == "f":
+            np.testing.assert_allclose(a, b, atol=atol, rtol=0, err_msg=name)
+        else:
+            np.testing.assert_array_equal(a, b, err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def drives():
+    from tests.scoring.conftest import made_up_drive
+
+    return [made_up_drive(frames, seed=seed) for seed, frames in enumerate((6, 9, 1, 7))]
+
+
+@pytest.fixture(scope="module")
+def table(bundle, drives):
+    return score_sequences(bundle, drives, settings=SMALL)
+
+
+def test_one_row_per_frame_in_the_given_order(table, drives):
+    assert len(table) == 23
+    assert table.sequences() == [drive.id for drive in drives]
+    assert table.step.tolist() == [t for drive in drives for t in range(len(drive))]
+    assert table.horizons.tolist() == list(HORIZONS)
+    assert all(np.isfinite(getattr(table, name)).all() for name in ("p_safe", "p_tta", "rho_raw", "features", "mc_dropout"))
+
+
+def test_batch_scores_equal_streamed_ones(bundle, drives, table):
+    """Also in lanes that go on alone after their neighbour has ended."""
+    drive = drives[1]
+    rows = table.of_sequences([drive.id])
+    scorer = StreamScorer(bundle, samples=2, rollout_steps=3, rollout_every=4, context=5, seed=3)
+    randomness = FrameRandomness(3, 2)
+    for t in range(len(drive)):
+        scores = scorer.step(drive.images[t : t + 1], drive.actions[t : t + 1])
+        seen = predict_tta(bundle.safety, images_to_tensor(drive.images[t : t + 1]), randomness.tta(t))
+        np.testing.assert_allclose(rows.features[t], scores.features[0], atol=1e-5)
+        np.testing.assert_allclose(rows.rho_raw[t], scores.rho_raw[0], atol=1e-6)
+        np.testing.assert_allclose(rows.latent[t], scores.latent[0], atol=1e-5)
+        np.testing.assert_allclose(rows.p_tta[t], seen.p_tta[0], atol=1e-5)
+        assert rows.valid[t] == scores.valid == (t >= 4)
+
+
+def test_predictions_are_those_of_the_predictor(bundle, drives, table):
+    images = images_to_tensor(np.concatenate([drive.images for drive in drives]))
+    features, logits = bundle.safety.features_and_logits(images)
+    np.testing.assert_allclose(table.p_safe, torch.sigmoid(logits), atol=1e-5)
+    np.testing.assert_allclose(table.cnn_features, features, atol=1e-5)
+
+
+def test_labels_never_cross_the_end_of_a_sequence(drives, table):
+    rows = table.of_sequences([drives[1].id])
+    five = table.horizon_column(5)
+    np.testing.assert_array_equal(rows.labels[:4, five], drives[1].safe[5:])
+    assert np.isnan(rows.labels[4:, five]).all()
+    assert np.isnan(rows.labels[:, table.horizon_column(10)]).all()
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_the_number_of_lanes_changes_nothing(bundle, drives, table, lanes):
+    assert_equal_tables(table, score_sequences(bundle, drives, settings=replace(SMALL, lanes=lanes)), atol=1e-5)
+
+
+def test_worker_processes_change_nothing(bundle, drives, table):
+    pytest.importorskip("joblib")
+    assert_equal_tables(table, score_sequences(bundle, drives, settings=SMALL, workers=2), atol=1e-6)
+
+
+def test_a_dask_cluster_changes_nothing(bundle, drives, table):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        scored = score_sequences(bundle, drives, settings=SMALL, dask_address=cluster.scheduler_address)
+    assert_equal_tables(table, scored, atol=1e-6)
+
+
+def test_a_missing_cluster_is_named(bundle, drives):
+    pytest.importorskip("distributed")
+    with pytest.raises(AiccError, match="cannot reach a Dask scheduler at tcp://127.0.0.1:1"):
+        score_sequences(bundle, drives, settings=SMALL, dask_address="tcp://127.0.0.1:1", dask_timeout_s=0.2)
+
+
+def test_groups_hold_sequences_of_similar_length(drives):
+    assert lane_groups(drives, 2) == [[1, 3], [0, 2]]
+
+
+def test_what_cannot_be_scored_is_refused_at_once(bundle, drives):
+    with pytest.raises(AiccError, match="no sequences to score"):
+        score_sequences(bundle, [])
+    with pytest.raises(AiccError, match="ids must be unique"):
+        score_sequences(bundle, [drives[0], drives[0]])
+    actions = drives[1].actions.copy()
+    actions[3, 1] = np.nan
+    with pytest.raises(AiccError, match="action of record 3 is not finite"):
+        score_sequences(bundle, [drives[0], replace(drives[1], actions=actions)])
+    with pytest.raises(ConfigError, match="workers must be >= 1, got 0"):
+        score_sequences(bundle, drives, workers=0)
+    with pytest.raises(ConfigError, match="views must be >= 1, got 0"):
+        ScoreSettings(views=0)

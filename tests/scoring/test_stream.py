@@ -1,0 +1,163 @@
+import numpy as np
+import pytest
+import torch
+
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.preprocess import images_to_tensor
+from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.stream import StreamScorer
+from tests.scoring.reference import score_sequence
+
+SMALL = {"samples": 3, "rollout_steps": 6, "rollout_every": 4, "context": 8, "seed": 11}
+
+
+def run(scorer, sequence, frames=None, start=0):
+    """rho_raw (N,), features (N, 12), latent (N, 64) of lane 0."""
+    rows = []
+    for t in range(start, frames or len(sequence)):
+        scores = scorer.step(sequence.images[t : t + 1], sequence.actions[t : t + 1])
+        rows.append((scores.rho_raw[0], scores.features[0], scores.latent[0]))
+    return tuple(np.array(column) for column in zip(*rows, strict=True))
+
+
+def by_reference(bundle, sequence, **changes):
+    settings = {**SMALL, **changes}
+    randomness = FrameRandomness(settings["seed"], settings["samples"])
+    names = ("context", "rollout_steps", "rollout_every", "window_priming")
+    chosen = {name: settings[name] for name in names if name in settings}
+    return score_sequence(bundle, sequence.images, sequence.actions, randomness, **chosen)
+
+
+def test_streaming_equals_the_plain_reference(bundle, drive):
+    sequence = drive(22, seed=1)
+    for ours, plain in zip(run(StreamScorer(bundle, **SMALL), sequence), by_reference(bundle, sequence), strict=True):
+        np.testing.assert_allclose(ours, plain, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["one frame", "constant steering", "all turns", "frozen camera"])
+def test_degenerate_drives_equal_the_plain_reference(bundle, drive, kind):
+    sequence = drive(1 if kind == "one frame" else 13, seed=2)
+    if kind == "constant steering":
+        sequence.actions[:, 0] = 0.3
+    elif kind == "all turns":
+        sequence.actions[:, 0] = np.where(np.arange(13) % 3, 0.9, -0.9)
+    elif kind == "frozen camera":
+        sequence.images[:] = sequence.images[0]
+    for ours, plain in zip(run(StreamScorer(bundle, **SMALL), sequence), by_reference(bundle, sequence), strict=True):
+        np.testing.assert_allclose(ours, plain, atol=1e-5)
+
+
+def test_within_the_context_it_equals_a_cold_start(bundle, drive):
+    """Until the context is full, living states and states primed anew from the context have seen the same frames."""
+    sequence = drive(20, seed=3)
+    living = run(StreamScorer(bundle, **{**SMALL, "context": 20}), sequence)
+    cold = by_reference(bundle, sequence, context=20, window_priming=True)
+    np.testing.assert_allclose(living[1], cold[1], atol=1e-4)
+
+
+@pytest.mark.slow
+def test_the_first_100_frames_equal_a_cold_start_at_full_size(bundle, drive):
+    sequence = drive(100, seed=4)
+    full = {"samples": 20, "rollout_steps": 50, "rollout_every": 33, "context": 100}
+    living = run(StreamScorer(bundle, **full), sequence)
+    cold = by_reference(bundle, sequence, seed=0, window_priming=True, **full)
+    for ours, plain in zip(living, cold, strict=True):
+        np.testing.assert_allclose(ours, plain, atol=1e-4)
+
+
+def test_a_replay_repeats_every_number(bundle, drive):
+    sequence = drive(10)
+    scorer = StreamScorer(bundle, **SMALL)
+    first = run(scorer, sequence)
+    scorer.reset()
+    for again in (run(scorer, sequence), run(StreamScorer(bundle, **SMALL), sequence)):
+        for one, two in zip(first, again, strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_another_seed_changes_the_rollout_features_only(bundle, drive):
+    sequence = drive(5)
+    one, two = (run(StreamScorer(bundle, **{**SMALL, "seed": seed}), sequence)[1] for seed in (0, 1))
+    assert (one[:, :3] != two[:, :3]).all()
+    np.testing.assert_array_equal(one[:, 3:], two[:, 3:])
+
+
+def test_lanes_do_not_touch_each_other(bundle, drive):
+    drives = [drive(9, seed=seed) for seed in range(3)]
+    together = StreamScorer(bundle, lanes=3, **SMALL)
+    for t in range(9):
+        scores = together.step(np.stack([d.images[t] for d in drives]), np.stack([d.actions[t] for d in drives]))
+    for lane, sequence in enumerate(drives):
+        rho, features, latent = run(StreamScorer(bundle, **SMALL), sequence)
+        np.testing.assert_allclose(scores.rho_raw[lane], rho[-1], atol=1e-6)
+        np.testing.assert_allclose(scores.features[lane], features[-1], atol=1e-5)
+        np.testing.assert_allclose(scores.latent[lane], latent[-1], atol=1e-5)
+
+
+def test_a_rollout_left_out_changes_no_later_one(bundle, drive):
+    sequence = drive(9)
+    on_schedule, late = StreamScorer(bundle, **SMALL), StreamScorer(bundle, **SMALL)
+    for t in range(9):
+        image, action = sequence.images[t : t + 1], sequence.actions[t : t + 1]
+        expected, result = on_schedule.step(image, action), late.step(image, action, run_rollout=False if t == 4 else None)
+        if t == 4:
+            assert result.rollout_age_frames == 4
+    np.testing.assert_array_equal(result.features, expected.features)
+
+
+def test_age_and_validity(bundle, drive):
+    sequence = drive(10)
+    scorer = StreamScorer(bundle, **SMALL)
+    seen = [scorer.step(sequence.images[t : t + 1], sequence.actions[t : t + 1]) for t in range(10)]
+    assert [scores.rollout_age_frames for scores in seen] == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]
+    assert [scores.valid for scores in seen] == [False] * 7 + [True] * 3
+    assert seen[-1].frames_seen == 10
+    held = [scores.named()["rollout_mean"] for scores in seen]
+    assert held[0] == held[3] != held[4]
+
+
+def test_without_any_rollout_nothing_is_valid(bundle, drive):
+    sequence = drive(9)
+    scorer = StreamScorer(bundle, **SMALL)
+    for t in range(9):
+        scores = scorer.step(sequence.images[t : t + 1], sequence.actions[t : t + 1], run_rollout=False)
+    assert not scores.valid and scores.rollout_age_frames == 9
+    assert np.isnan(scores.features[0, :3]).all() and np.isfinite(scores.features[0, 3:]).all()
+
+
+def test_tensors_and_bytes_are_the_same_frame(bundle, drive):
+    sequence = drive(1)
+    one = StreamScorer(bundle, **SMALL).step(sequence.images, sequence.actions)
+    two = StreamScorer(bundle, **SMALL).step(images_to_tensor(sequence.images), sequence.actions.astype(float).tolist())
+    np.testing.assert_array_equal(one.features, two.features)
+
+
+@pytest.mark.parametrize(
+    ("image", "action", "complaint"),
+    [
+        (None, [[np.nan, 0.0]], "actions must be finite"),
+        (None, [[0.1, np.inf]], "actions must be finite"),
+        (None, [[0.1]], r"actions must have shape \(1, 2\)"),
+        (np.zeros((1, 60, 80, 3), np.uint8), None, "images must be uint8"),
+        (np.zeros((1, 64, 64, 3)), None, "images must be uint8"),
+        (np.zeros((2, 64, 64, 3), np.uint8), None, "one per lane"),
+        (torch.full((1, 3, 64, 64), torch.nan), None, "must lie in 0..1"),
+        (torch.full((1, 3, 64, 64), 255.0), None, "must lie in 0..1"),
+    ],
+)
+def test_bad_input_is_refused_and_leaves_no_trace(bundle, drive, image, action, complaint):
+    sequence = drive(3)
+    scorer, untouched = StreamScorer(bundle, **SMALL), StreamScorer(bundle, **SMALL)
+    run(scorer, sequence, frames=2), run(untouched, sequence, frames=2)
+    with pytest.raises(AiccError, match=complaint):
+        scorer.step(sequence.images[:1] if image is None else image, sequence.actions[:1] if action is None else action)
+    for one, two in zip(run(scorer, sequence, start=2), run(untouched, sequence, start=2), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("setting", "least"), [("lanes", 1), ("samples", 1), ("rollout_steps", 1), ("rollout_every", 1), ("context", 2)]
+)
+def test_settings_that_cannot_work_are_refused(bundle, setting, least):
+    with pytest.raises(ConfigError, match=f"{setting} must be >= {least}, got {least - 1}"):
+        StreamScorer(bundle, **{setting: least - 1})
