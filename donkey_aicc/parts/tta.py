@@ -55,6 +55,7 @@ class TTA:
         """Never raises; without a usable frame the lists are empty."""
         images = self.predictor.to_input(image)
         if images is None:
+            self.reset()
             return ([], [], {}) if self.details else []
         found = predict_tta(self.predictor.net, images, self._randomness.tta(self._next_number()), self.views)
         p_tta = finite_list(found.p_tta[0])

@@ -105,7 +105,7 @@ class WorldModelScorer:
     def run_threaded(self, image: Any = None, steering: Any = None, throttle: Any = None) -> Output:
         """Hand over this tick's frame, return the newest scores. Never raises."""
         now = self._begin()
-        frame, state = self._frame_of(now, image, steering, throttle)
+        frame, state = self._next_frame_of(now, image, steering, throttle)
         if frame is not None:
             self._enqueue(frame)
         return self._published(now, state or self._watch_thread(now))
@@ -113,7 +113,7 @@ class WorldModelScorer:
     def run(self, image: Any = None, steering: Any = None, throttle: Any = None) -> Output:
         """Score this tick's frame here and now. Never raises."""
         now = self._begin()
-        frame, state = self._frame_of(now, image, steering, throttle)
+        frame, state = self._next_frame_of(now, image, steering, throttle)
         if frame is not None:
             try:
                 self._stream = self._stream or self._make_stream()
@@ -132,6 +132,14 @@ class WorldModelScorer:
             self.counts = Counts()
         return now
 
+    def _next_frame_of(self, now: float, image: Any, steering: Any, throttle: Any) -> tuple[Frame | None, str]:
+        frame, state = self._frame_of(now, image, steering, throttle)
+        if frame is None:  # a replayed tub is cut at such a record too
+            self._new_sequence = True
+        elif self._new_sequence:
+            frame, self._new_sequence = replace(frame, starts_sequence=True), False
+        return frame, state
+
     def _frame_of(self, now: float, image: Any, steering: Any, throttle: Any) -> tuple[Frame | None, str]:
         if image is None:
             return None, states.NO_IMAGE
@@ -147,9 +155,8 @@ class WorldModelScorer:
             return None, states.BAD_IMAGE
         if not all(math.isfinite(value) for value in command):
             return None, states.NOT_FINITE
-        starts, self._new_sequence = self._new_sequence, False
         steering, throttle = (min(max(value, -1.0), 1.0) for value in command)
-        return Frame(now, pixels, steering, throttle, starts), ""
+        return Frame(now, pixels, steering, throttle), ""
 
     def _enqueue(self, frame: Frame) -> None:
         with self._ready:

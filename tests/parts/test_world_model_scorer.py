@@ -42,9 +42,9 @@ def test_thread_and_loop_give_the_same_scores(bundle, statistics, small, clock, 
         wanted = direct.run(camera(number), *commands(number))
         scorer.run_threaded(camera(number), *commands(number))
         wait_until(lambda scored=number + 1: scorer.counts.frames_scored == scored)
-        found = scorer.run_threaded(None)  # no frame: only asks
-        assert found[:3] == pytest.approx(wanted[:3], abs=1e-6)
-        assert found[5] == pytest.approx(wanted[5], abs=1e-6)
+        found = scorer._result
+        assert (found.rho, found.delta) == pytest.approx(wanted[:2], abs=1e-6) and found.state == wanted[4]
+        assert found.scores == pytest.approx(wanted[5], abs=1e-6)
     assert wanted[3:5] == (True, "ok")
 
 

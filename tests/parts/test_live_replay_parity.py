@@ -1,0 +1,112 @@
+"""A drive recorded without loss and replayed offline gives the scores that the parts published live."""
+
+from dataclasses import replace
+
+import donkeycar as dk
+import numpy as np
+import pytest
+from donkeycar.parts.tub_v2 import Tub
+from PIL import Image
+
+from donkey_aicc import channels
+from donkey_aicc.anomalies.schedule import parse_schedule
+from donkey_aicc.calibration.mahalanobis import MahalanobisScore
+from donkey_aicc.calibration.statistics import Normaliser
+from donkey_aicc.data.load import load_sequences
+from donkey_aicc.parts.anomaly_injector import AnomalyInjector
+from donkey_aicc.parts.injection_control import InjectionControl
+from donkey_aicc.parts.safety_predictor import SafetyPredictor
+from donkey_aicc.parts.tta import TTA
+from donkey_aicc.parts.world_model_scorer import WorldModelScorer
+from donkey_aicc.scoring.parallel import score_sequences
+from donkey_aicc.scoring.score import ScoreSettings
+from donkey_aicc.sim.expert import Expert
+from donkey_aicc.sim.part import SimulatorPart
+from donkey_aicc.sim.world import World
+
+TYPES = {
+    channels.IMAGE: "image_array",
+    channels.STEERING: "float",
+    channels.THROTTLE: "float",
+    channels.CTE: "float",
+    channels.INJECT_PROTOCOL: "str",
+    channels.INJECT_SEVERITY: "int",
+    channels.INJECT_EPISODE: "int",
+}
+LIVE = [channels.RHO, channels.DELTA, channels.SCORES_VALID, channels.P_TTA, channels.P_SAFE]
+
+
+class LosslessTubWriter:
+    """donkeycar's tub, with each frame written again as PNG under its usual name: readers look at the content."""
+
+    def __init__(self, path):
+        self.tub = Tub(str(path), list(TYPES), list(TYPES.values()))
+
+    def run(self, *values):
+        index = self.tub.manifest.current_index
+        self.tub.write_record(dict(zip(TYPES, values, strict=True)))
+        name = Tub._image_file_name(index, channels.IMAGE)
+        Image.fromarray(values[0]).save(f"{self.tub.images_base_path}/{name}", format="PNG")
+
+    def shutdown(self):
+        self.tub.close()
+
+
+class Notes:
+    def __init__(self):
+        self.rows = []
+
+    def run(self, *values):
+        self.rows.append(values)
+
+
+@pytest.fixture
+def wide_statistics(statistics):
+    """Normalised so that the scores of this drive stay away from the ends of [0, 1]: clipped scores compare too easily."""
+    distance = MahalanobisScore(np.zeros(12), np.ones(12), np.eye(12), mu=0.0, sigma=20.0)
+    return replace(statistics, rho_raw=Normaliser(0.0, 0.2), dynamics=distance)
+
+
+def test_replay_gives_the_live_scores(bundle, wide_statistics, small, context, tmp_path):
+    statistics = wide_statistics
+    world = World("oval", seed=3)
+    expert = Expert(world.track)
+
+    class Driver:
+        def run(self):
+            car = world.vehicle
+            return (*expert.run(car.x, car.y, car.yaw, car.speed), "local")
+
+    control = InjectionControl(parse_schedule("dark:3@15-25,bias:2@20-30,latency:2@28-40"), seed=1)
+    notes = Notes()
+    vehicle = dk.vehicle.Vehicle()
+    sent = [channels.STEERING, channels.THROTTLE]
+    vehicle.add(SimulatorPart(world), inputs=sent, outputs=[channels.IMAGE, *channels.LOCATION])
+    vehicle.add(AnomalyInjector(control, "sensor"), inputs=[channels.IMAGE, channels.MODE], outputs=[channels.IMAGE])
+    vehicle.add(Driver(), outputs=[*sent, channels.MODE])
+    told = [channels.INJECT_PROTOCOL, channels.INJECT_SEVERITY, channels.INJECT_EPISODE]
+    vehicle.add(AnomalyInjector(control, "command"), inputs=[*sent, channels.MODE], outputs=[*sent, *told])
+    predicted = [channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES]
+    patient = {"gap_s": 60.0}  # whatever else this machine does; the reader is told the same
+    vehicle.add(TTA(SafetyPredictor(bundle), seed=4, details=True, **patient), inputs=[channels.IMAGE], outputs=predicted)
+    scorer = WorldModelScorer(bundle, statistics, seed=4, **patient, **small)
+    scored = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID]
+    vehicle.add(scorer, inputs=[channels.IMAGE, *sent], outputs=scored)
+    vehicle.add(LosslessTubWriter(tmp_path / "tub"), inputs=list(TYPES))
+    vehicle.add(notes, inputs=LIVE)
+    vehicle.start(rate_hz=100_000, max_loop_count=45)
+
+    data = load_sequences([tmp_path / "tub"], max_gap_s=60.0, cache_dir=tmp_path / "cache")
+    assert [len(sequence) for sequence in data.sequences] == [45]
+    settings = ScoreSettings(**small, context=context, seed=4)
+    table = score_sequences(bundle, data.sequences, settings=settings)
+    scores = statistics.scores(table)
+    rho, delta, valid, p_tta, p_safe = (np.array(column) for column in zip(*notes.rows, strict=True))
+    assert rho == pytest.approx(scores["rho"], abs=1e-5)
+    assert delta == pytest.approx(scores["delta"], abs=1e-5)
+    assert p_tta == pytest.approx(table.p_tta, abs=1e-5) and p_safe == pytest.approx(table.p_safe, abs=1e-5)
+    # Live, `valid` also means that the camera is alive: latency freezes it for some frames.
+    assert not (valid & ~table.valid).any() and valid[:28].tolist() == table.valid[:28].tolist()
+    assert set(table.protocol) >= {"", "dark", "bias+dark", "latency"}
+    for name in ("rho", "delta"):  # the comparison is not between constants
+        assert np.ptp(scores[name]) > 0.05 and scores[name].min() > 0.0 and scores[name].max() < 1.0
