@@ -27,7 +27,17 @@ def test_drives_from_any_frame_size(pilot):
         assert pilot.run(frame) == command
 
 
-@pytest.mark.parametrize("frame", [None, np.zeros((120, 160), np.uint8), np.zeros((4, 4, 3)), np.zeros((0, 4, 3), np.uint8), "x"])
+@pytest.mark.parametrize(
+    "frame",
+    [
+        None,
+        "x",
+        np.zeros((120, 160, 3), np.int32),
+        np.full((4, 4, 3), 255.0),
+        np.zeros((4, 4, 2), np.uint8),
+        np.zeros((0, 4, 3), np.uint8),
+    ],
+)
 def test_a_frame_it_cannot_use_stops_the_car(pilot, frame):
     assert pilot.run(frame) == (0.0, 0.0)
 
