@@ -28,7 +28,7 @@ def main() -> None:
         tub = Path(sys.argv[1]) if len(sys.argv) > 1 else write_tub(Path(folder, "tub"))
         cache = Path(folder, "cache")
         first_s, frames = timed(lambda: read_with_cache(tub, cache))
-        second_s = min(timed(lambda: read_with_cache(tub, cache))[0] for _ in range(3))
+        second_s = min(timed(lambda: read_with_cache(tub, cache))[0] for _ in range(5))
         donkeycar_s, opened = min(timed(lambda: read_with_tub_record(tub)) for _ in range(2))
     print(f"tub of {frames} frames, once through every pixel at 64x64")
     print(f"  donkeycar TubRecord, JPEGs opened:   {opened / donkeycar_s:9.0f} frames/s")

@@ -6,9 +6,10 @@ import numpy as np
 
 from donkey_aicc import channels
 from donkey_aicc.data.findings import LOSS, NOTE, Finding, found
-from donkey_aicc.data.tub_contents import Record, number, numbers, text
+from donkey_aicc.data.tub_contents import LARGEST_INDEX, Record, number, numbers, text
 
 BLIP_LENGTH = 2  # one frame, or the same frame stored twice
+LARGEST_CTE = 1e6  # in whatever unit: beyond it, it is a damaged number
 FAR_STEPS = 5.0  # "far from zero": this many times the usual change between frames
 
 
@@ -30,16 +31,21 @@ def read_telemetry(records: list[Record]) -> Telemetry:
     cte, findings = _clean_cte(records)
     protocol = _texts(records, channels.INJECT_PROTOCOL)
     protocol = np.where(np.isin(protocol, ("none", "None", "nominal")), "", protocol)
-    severity = np.nan_to_num(numbers(records, channels.INJECT_SEVERITY)).astype(np.int64)
+    severity = _integers(records, channels.INJECT_SEVERITY, unknown=0)
     return Telemetry(
         mode=_texts(records, channels.MODE),
         cte=cte.astype(np.float32),
         marks=np.where(np.isfinite(marks := numbers(records, channels.UNSAFE_MARK)), marks > 0, np.nan).astype(np.float32),
         protocol=protocol,
         severity=np.where(protocol == "", 0, severity),
-        episode=np.nan_to_num(numbers(records, channels.INJECT_EPISODE), nan=-1.0).astype(np.int64),
+        episode=_integers(records, channels.INJECT_EPISODE, unknown=-1),
         findings=findings,
     )
+
+
+def _integers(records: list[Record], key: str, unknown: int) -> np.ndarray:
+    values = numbers(records, key)
+    return np.where(np.abs(values) < LARGEST_INDEX, values, unknown).astype(np.int64)
 
 
 def _texts(records: list[Record], key: str) -> np.ndarray:
@@ -48,6 +54,7 @@ def _texts(records: list[Record], key: str) -> np.ndarray:
 
 def _clean_cte(records: list[Record]) -> tuple[np.ndarray, list[Finding]]:
     cte = numbers(records, channels.CTE)
+    cte[np.abs(cte) > LARGEST_CTE] = np.nan
     findings: list[Finding] = []
     recorded = sum(channels.CTE in record.values for record in records)
     broken = recorded - int(np.isfinite(cte).sum())

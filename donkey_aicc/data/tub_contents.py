@@ -85,6 +85,8 @@ def numbers(records: list[Record], key: str) -> np.ndarray:
     try:
         column = np.array(values, dtype=np.float64)  # takes None, booleans and numbers in quotes, too
     except (ValueError, TypeError, OverflowError):
+        column = np.empty((0, 0))
+    if column.ndim != 1:  # words, or lists where a number was expected
         return np.array([number(value) for value in values], dtype=np.float64)
     column[~np.isfinite(column)] = np.nan
     return column

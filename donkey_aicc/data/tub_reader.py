@@ -88,7 +88,9 @@ class _Manifest:
 
     def _catalog_line(self, entry: dict[str, Any]) -> None:
         self.catalogs = [Path(str(name)).name for name in entry["paths"]]
-        self.deleted = {int(number(index)) for index in entry.get("deleted_indexes") or [] if number(index) >= 0}
+        marks = entry.get("deleted_indexes")
+        positions = [number(index) for index in marks] if isinstance(marks, list) else []
+        self.deleted = {int(position) for position in positions if 0 <= position < LARGEST_INDEX}
         current = number(entry.get("current_index"))
         self.current_index = int(current) if current >= 0 else None
 

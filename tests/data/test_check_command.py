@@ -75,3 +75,30 @@ def test_wrong_tau_is_refused_by_the_parser(make_tub, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["check", str(make_tub(3).path), "--tau", "-2"])
     assert stopped.value.code == 2 and "number > 0 or auto" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_damage_never_ends_in_a_traceback(make_tub, capsys, seed):
+    """Bytes flipped, cut, repeated or removed anywhere: the answer is a report with one of the three exit codes."""
+    rng = np.random.default_rng(seed)
+    made = make_tub(24, catalog_len=7, pos__cte=np.linspace(-1, 1, 24))
+    files = [path for path in sorted(made.path.rglob("*")) if path.is_file()]
+    damaged = rng.choice(len(files), 6, replace=False)
+    catalogs_and_manifest = [number for number, path in enumerate(files) if path.suffix != ".jpg"]
+    for number in {*damaged.tolist(), *rng.choice(catalogs_and_manifest, 2).tolist()}:
+        data = bytearray(files[number].read_bytes())
+        start = int(rng.integers(len(data)))
+        kind = int(rng.integers(5))
+        if kind == 0:
+            data[start : start + 8] = rng.integers(0, 256, 8, dtype=np.uint8).tobytes()
+        elif kind == 1:
+            del data[start:]
+        elif kind == 2:
+            data[start:start] = data[:start]
+        elif kind == 3:
+            data[start:] = bytes(len(data) - start)
+        else:
+            data = bytearray(data.replace(b"0.", b'"0,').replace(b"_index", b"index", 1))
+        files[number].write_bytes(data)
+    assert main(["check", str(made.path), "--json"]) in (0, 1, 2)
+    assert json.loads(capsys.readouterr().out)["tubs"][0]["verdict"]

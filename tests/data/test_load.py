@@ -309,3 +309,15 @@ def test_impossible_options_are_refused(make_tub, options, named):
 def test_asking_for_labels_that_are_not_there_is_an_error(make_tub):
     with pytest.raises(AiccError, match="label source cte"):
         load_sequences([make_tub(5).path], label_source="cte")
+
+
+@pytest.mark.parametrize("odd", [[0.1, 0.2], {"a": 1}, "left", None, 1e300, -1, True, ""])
+def test_values_of_the_wrong_kind_do_not_stop_the_reader(make_tub, odd):
+    keys = ("pos/cte", "user/mode", "aicc/inject_severity", "aicc/inject_episode", "aicc/inject_protocol", "aicc/unsafe_mark")
+    made = make_tub(12, pos__cte=np.linspace(-1, 1, 12))
+    made.edit(lambda record: record | dict.fromkeys(keys, odd) if record["_index"] >= 6 else record)
+    assert lengths(load_sequences([made.path])) == [12]
+    made.edit(lambda record: record | dict.fromkeys(keys, odd) | {"_session_id": odd, "_timestamp_ms": odd})
+    assert sum(lengths(load_sequences([made.path]))) == 12
+    made.edit(lambda record: record | {"user/angle": odd, "cam/image_array": odd})
+    assert load_sequences([made.path], must_be_usable=False).report.exit_code == 2
