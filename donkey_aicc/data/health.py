@@ -8,6 +8,7 @@ from donkey_aicc.data.findings import FATAL, LOSS, Finding
 from donkey_aicc.data.timeline import Cut, cut_counts
 
 USABLE, USABLE_WITH_LOSSES, UNUSABLE = 0, 1, 2
+FULL_LENGTH = 150  # 100 frames of context and 50 ahead: a shorter sequence never has a full score and all labels
 VERDICTS = ("usable", "usable with losses", "unusable")
 
 
@@ -64,7 +65,8 @@ class TubHealth:
 
     def _rows(self) -> list[tuple[str, str]]:
         lengths = sorted((sequence["frames"] for sequence in self.sequences), reverse=True)
-        longest = f" (longest {lengths[0]}, median {lengths[len(lengths) // 2]} frames)" if lengths else ""
+        full = sum(length >= FULL_LENGTH for length in lengths)
+        longest = f", {full} of at least {FULL_LENGTH} frames (longest {lengths[0]})" if lengths else ""
         short = f", {self.too_short} more dropped as too short" if self.too_short else ""
         labels = f"{self.label_source}: {self.labelled} frames labelled, {_share(self.safe_share)} of them safe"
         protocols = {name or "nominal": count for name, count in self.protocols.items()}
