@@ -85,13 +85,12 @@ class ScoreTable:
     def save(self, path: str | Path) -> None:
         """Write .npz or .parquet, by suffix."""
         path = Path(path)
-        if path.suffix == ".npz":
-            with atomic_path(path) as temporary, open(temporary, "wb") as file:
-                np.savez_compressed(file, **{column.name: getattr(self, column.name) for column in fields(self)})
-        elif path.suffix == ".parquet":
+        check_score_path(path)
+        if path.suffix == ".parquet":
             _save_parquet(self, path)
-        else:
-            raise AiccError(f"score file must end in .npz or .parquet, got {path}")
+            return
+        with atomic_path(path) as temporary, open(temporary, "wb") as file:
+            np.savez_compressed(file, **{column.name: getattr(self, column.name) for column in fields(self)})
 
     @classmethod
     def load(cls, path: str | Path) -> "ScoreTable":
@@ -111,6 +110,15 @@ class ScoreTable:
 
 
 COLUMNS = tuple(column.name for column in fields(ScoreTable) if column.name != "horizons")
+
+
+def check_score_path(path: str | Path) -> None:
+    """Raise unless a table can be written there: to be asked before hours of scoring, not after."""
+    suffix = Path(path).suffix
+    if suffix not in (".npz", ".parquet"):
+        raise AiccError(f"score file must end in .npz or .parquet, got {path}")
+    if suffix == ".parquet":
+        _arrow()
 
 
 def horizon_labels(safe: np.ndarray, horizons: Iterable[int]) -> np.ndarray:

@@ -1,8 +1,10 @@
 """Scoring many sequences: in this process, over local processes (joblib), or on an existing Dask cluster.
 
-The groups of lanes are the unit of work and do not depend on who works on them, so the result does not either.
+A group of lanes is the unit of work. Random numbers belong to frames and not to groups, so who works on what changes the
+result by float rounding at most.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,14 +37,13 @@ def score_sequences(
     if workers < 1:
         raise ConfigError(f"workers must be >= 1, got {workers}")
     check_sequences(sequences)
-    groups = lane_groups(sequences, settings.lanes)
     with Progress(title, total=sum(len(sequence) for sequence in sequences), unit="frames") as bar:
         if dask_address is not None:
-            results = _on_dask(bundle, sequences, groups, settings, dask_address, dask_timeout_s)
-        elif workers > 1 and len(groups) > 1:
-            results = _on_processes(bundle, sequences, groups, settings, workers)
+            results = _on_dask(bundle, sequences, settings, dask_address, dask_timeout_s)
+        elif workers > 1 and len(sequences) > 1:
+            results = _on_processes(bundle, sequences, settings, workers)
         else:
-            return in_order(_here(bundle, sequences, groups, settings, bar))
+            return in_order(_here(bundle, sequences, settings, bar))
         tables: dict[int, ScoreTable] = {}
         for numbers, scored in results:
             tables.update(zip(numbers, scored, strict=True))
@@ -50,11 +51,14 @@ def score_sequences(
     return in_order(tables)
 
 
-def _here(
-    bundle: "Bundle", sequences: Sequence[Drive], groups: list[list[int]], settings: ScoreSettings, bar: Progress
-) -> dict[int, ScoreTable]:
+def _groups(sequences: Sequence[Drive], lanes: int, workers: int) -> list[list[int]]:
+    """Narrower groups where the full width would leave workers idle."""
+    return lane_groups(sequences, min(lanes, math.ceil(len(sequences) / workers)))
+
+
+def _here(bundle: "Bundle", sequences: Sequence[Drive], settings: ScoreSettings, bar: Progress) -> dict[int, ScoreTable]:
     tables: dict[int, ScoreTable] = {}
-    for numbers in groups:
+    for numbers in _groups(sequences, settings.lanes, 1):
         scored = score_group(bundle, [sequences[number] for number in numbers], settings, bar.advance)
         tables.update(zip(numbers, scored, strict=True))
     return tables
@@ -70,17 +74,16 @@ def _work(bundle: "Bundle", numbers: list[int], sequences: list[Drive], settings
         torch.set_num_threads(threads)
 
 
-def _on_processes(
-    bundle: "Bundle", sequences: Sequence[Drive], groups: list[list[int]], settings: ScoreSettings, workers: int
-) -> Iterator[GroupResult]:
+def _on_processes(bundle: "Bundle", sequences: Sequence[Drive], settings: ScoreSettings, workers: int) -> Iterator[GroupResult]:
     from joblib import Parallel, delayed
 
+    groups = _groups(sequences, settings.lanes, workers)
     run = Parallel(n_jobs=min(workers, len(groups)), return_as="generator_unordered", pre_dispatch="n_jobs")
     yield from run(delayed(_work)(bundle, numbers, [sequences[n] for n in numbers], settings) for numbers in groups)
 
 
 def _on_dask(
-    bundle: "Bundle", sequences: Sequence[Drive], groups: list[list[int]], settings: ScoreSettings, address: str, timeout_s: float
+    bundle: "Bundle", sequences: Sequence[Drive], settings: ScoreSettings, address: str, timeout_s: float
 ) -> Iterator[GroupResult]:
     distributed = _distributed()
     try:
@@ -88,11 +91,13 @@ def _on_dask(
     except (OSError, ValueError) as error:
         raise AiccError(f"cannot reach a Dask scheduler at {address}: {error}; start one with: dask scheduler") from error
     with client:
-        if not client.scheduler_info()["workers"]:
+        workers = len(client.nthreads())
+        if not workers:
             raise AiccError(f"the Dask scheduler at {address} has no workers; start some with: dask worker {address}")
         shared = client.scatter(bundle, broadcast=True, hash=False)
         futures = [
-            client.submit(_work, shared, numbers, [sequences[n] for n in numbers], settings, pure=False) for numbers in groups
+            client.submit(_work, shared, numbers, [sequences[n] for n in numbers], settings, pure=False)
+            for numbers in _groups(sequences, settings.lanes, workers)
         ]
         for future in distributed.as_completed(futures, loop=client.loop):
             yield future.result()

@@ -34,15 +34,22 @@ _FRAME_COLUMNS |= {"features": len(FEATURE_NAMES), "latent": LATENT_CHANNELS, "c
 class Drive(Protocol):
     """What scoring needs of a sequence of N frames; `data.sequence.Sequence` has it."""
 
-    id: str
-    indices: np.ndarray
-    images: np.ndarray
-    actions: np.ndarray
-    safe: np.ndarray
-    cte: np.ndarray
-    protocol: np.ndarray
-    severity: np.ndarray
-
+    @property
+    def id(self) -> str: ...
+    @property
+    def indices(self) -> np.ndarray: ...
+    @property
+    def images(self) -> np.ndarray: ...
+    @property
+    def actions(self) -> np.ndarray: ...
+    @property
+    def safe(self) -> np.ndarray: ...
+    @property
+    def cte(self) -> np.ndarray: ...
+    @property
+    def protocol(self) -> np.ndarray: ...
+    @property
+    def severity(self) -> np.ndarray: ...
     def __len__(self) -> int: ...
 
 

@@ -1,0 +1,77 @@
+"""donkey-aicc score: tubs in, one row of scores per frame out."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from donkey_aicc.commands.check import add_label_arguments
+
+if TYPE_CHECKING:
+    from donkey_aicc.bundle import Bundle
+    from donkey_aicc.data.load import LoadedData
+    from donkey_aicc.score_table import ScoreTable
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tubs", nargs="+", metavar="TUB", help="tub folders, or folders that contain tubs")
+    parser.add_argument("--bundle", required=True, metavar="BUNDLE", help="folder of the trained models")
+    parser.add_argument("--out", required=True, metavar="FILE", help="score table to write: .parquet or .npz")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes, one core each (default: all cores)")
+    parser.add_argument("--dask", metavar="ADDRESS", help="score on this Dask cluster instead, such as tcp://host:8786")
+    parser.add_argument("--seed", type=int, default=0, help="of all dropout masks and augmented views (default 0)")
+    parser.add_argument("--samples", type=int, default=20, metavar="S", help="dropout samples of the dynamics (default 20)")
+    parser.add_argument("--rollout-every", type=int, default=10, metavar="N", help="frames between rollouts (default 10)")
+    parser.add_argument("--lanes", type=int, default=8, metavar="L", help="sequences that run together in a worker (default 8)")
+    parser.add_argument("--min-length", type=int, default=1, metavar="N", help="drop sequences of fewer frames (default 1)")
+    parser.add_argument("--cache-dir", metavar="DIR", help="where decoded frames are kept (default ~/.cache/donkey_aicc)")
+    add_label_arguments(parser)
+    parser.set_defaults(tau=None, cte_centre=None)
+    parser.epilog = "Without --tau and --cte-centre the labels use the values the bundle was trained with."
+
+
+def run(args: argparse.Namespace) -> int:
+    from donkey_aicc.bundle import Bundle
+    from donkey_aicc.score_table import check_score_path
+    from donkey_aicc.scoring.parallel import score_sequences
+    from donkey_aicc.scoring.score import ScoreSettings
+
+    out = Path(args.out)
+    check_score_path(out)
+    settings = ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, seed=args.seed, lanes=args.lanes)
+    bundle = Bundle.load(args.bundle)
+    loaded = _load(args, bundle)
+    workers = args.workers if args.workers is not None else os.cpu_count() or 1
+    table = score_sequences(bundle, loaded.sequences, settings=settings, workers=workers, dask_address=args.dask)
+    table.save(out)
+    print(_summary(table, bundle, out))
+    return 0
+
+
+def _load(args: argparse.Namespace, bundle: "Bundle") -> "LoadedData":
+    from donkey_aicc.data.load import load_sequences
+
+    return load_sequences(
+        args.tubs,
+        label_source=args.label_source,
+        tau=bundle.manifest.tau if args.tau is None else args.tau,
+        cte_centre=bundle.manifest.cte_centre if args.cte_centre is None else args.cte_centre,
+        labels_csv=args.labels,
+        min_length=args.min_length,
+        cache_dir=args.cache_dir,
+    )
+
+
+def _summary(table: "ScoreTable", bundle: "Bundle", out: Path) -> str:
+    import numpy as np
+
+    ids = table.sequences()
+    labelled = int(np.isfinite(table.labels).any(axis=1).sum())
+    lines = [
+        f"{len(table)} frames of {len(ids)} sequences -> {out}",
+        f"  {int(table.valid.sum())} with a full context, {labelled} with a label",
+    ]
+    trained_on = set(bundle.manifest.split.get("train", ())).intersection(ids)
+    if trained_on:
+        lines.append(f"  note: the bundle was trained on {len(trained_on)} of these sequences; their scores look too good")
+    return "\n".join(lines)
