@@ -37,6 +37,36 @@ class AiccConfig:
     )
     control_threads: int = setting(1, "CPU threads for the networks in the drive loop", at_least=1, at_most=64)
 
+    inject: str | None = setting(None, "faults to inject, such as dark:3 or bias:2@10s-25s,blur:4@lap2")
+    inject_seed: int = setting(0, "seed of the injected faults", at_least=0)
+    inject_arm_s: float = setting(30.0, "on a real car, seconds that injection stays armed", at_least=0.1, at_most=600.0)
+    inject_user_mode: bool = setting(False, "inject also while the user drives")
+    inject_max_throttle: float | None = setting(
+        None, "most throttle while a command is disturbed; None: 0.5 on a real car, 1 in a simulator", at_least=0.01, at_most=1.0
+    )
+    inject_buttons: bool | None = setting(
+        None, "web buttons w1-w5: dark, blur, bias, latency, stop; None: in simulators only, a real car wants True"
+    )
+    inject_button_severity: int = setting(3, "severity of faults started by a button", at_least=1, at_most=5)
+    inject_joystick_button: str | None = setting(None, "joystick button that arms, then goes through the protocols")
+    inject_stop_button: str | None = setting(None, "joystick button that ends every fault at once")
+    inject_parameters: dict | None = setting(None, 'changes to the severity table: {"dark": {"luminance_factor": 0.2}}')
+    record_clean: bool = setting(False, "store the frame without faults too, as aicc/clean_image")
+
+    bundle: str | None = setting(None, "models of the monitor: a folder or the name of a shipped bundle; None: no monitor")
+    tta_views: int = setting(9, "views per frame in test-time augmentation", at_least=1, at_most=64)
+    score_samples: int = setting(20, "dropout samples of the world model", at_least=1, at_most=100)
+    rollout_every: int = setting(10, "frames between two looks ahead of the world model", at_least=1, at_most=100)
+    monitor_seed: int = setting(0, "seed of the monitor's views and dropout samples", at_least=0)
+    scorer_threaded: bool = setting(True, "score beside the drive loop; False: in it, for drives faster than real time")
+    scorer_threads: int = setting(1, "CPU threads for the world model", at_least=1, at_most=64)
+    max_score_age_s: float = setting(1.0, "older scores count as missing", at_least=0.05, at_most=60.0)
+    frozen_frames: int = setting(10, "equal frames in a row after which the camera counts as frozen", at_least=1)
+    governor: bool = setting(False, "reduce the pilot's throttle when confidence is low")
+    governor_stop_at: float = setting(0.2, "confidence at which the governor stops the car", at_least=0.0, at_most=1.0)
+    governor_full_at: float = setting(0.6, "confidence from which the pilot has full throttle", at_least=0.0, at_most=1.0)
+    governor_horizon: int | None = setting(None, "look this many steps ahead at most; None: over all horizons", at_least=1)
+
     def __post_init__(self) -> None:
         kinds = typing.get_type_hints(type(self))
         for field in dataclasses.fields(self):
@@ -83,5 +113,12 @@ def _checked(key: str, value: Any, kind: Any, rule: typing.Mapping[str, Any]) ->
 
 
 def _in_words(allowed: tuple[Any, ...]) -> str:
-    words = {bool: "True or False", int: "a whole number", float: "a number", str: "a text", type(None): "None"}
+    words = {
+        bool: "True or False",
+        int: "a whole number",
+        float: "a number",
+        str: "a text",
+        type(None): "None",
+        dict: "a dictionary",
+    }
     return " or ".join(words.get(each, str(each)) for each in allowed)

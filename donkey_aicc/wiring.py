@@ -15,10 +15,26 @@ from typing import Any
 from donkey_aicc import channels
 from donkey_aicc.config import AiccConfig
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.manifest import read_manifest
+from donkey_aicc.resources import models_dir
 
 IMAGE_SIDE_PX = (16, 2048)
-# What the embedded simulator adds to the tub, with donkeycar's type names.
+# What each stage adds to the tub, with donkeycar's type names.
+INJECTION_CHANNELS = {channels.INJECT_PROTOCOL: "str", channels.INJECT_SEVERITY: "int", channels.INJECT_EPISODE: "int"}
+MONITOR_CHANNELS = {
+    channels.P_SAFE: "vector",
+    channels.P_TTA: "vector",
+    channels.RHO: "float",
+    channels.DELTA: "float",
+    channels.SCORES_AGE_S: "float",
+    channels.SCORES_VALID: "boolean",
+    channels.CONFIDENCE: "vector",
+    channels.CONFIDENCE_MIN: "float",
+    channels.STATUS: "str",
+}
 SIM_CHANNELS = {**dict.fromkeys(channels.LOCATION, "float"), channels.LAP: "int", channels.HIT: "boolean"}
+WEB_BUTTONS = tuple(f"web/w{number}" for number in range(1, 6))
+REAL_CAR_MAX_THROTTLE = 0.5
 
 
 def add_embedded_simulator(V: Any, cfg: Any) -> Any:
@@ -46,24 +62,153 @@ def add_embedded_simulator(V: Any, cfg: Any) -> Any:
 
 def add_sensor_faults(V: Any, cfg: Any) -> None:
     """Right after the camera: faults of what the car sees."""
-    _checked_config(V, cfg)
+    from donkey_aicc.anomalies.schedule import parse_schedule
+    from donkey_aicc.parts.anomaly_injector import AnomalyInjector
+    from donkey_aicc.parts.injection_control import InjectionControl
+
+    config = _checked_config(V, cfg)
+    schedule = parse_schedule(config.inject)
+    if not (schedule or _web_buttons(config, cfg) or config.inject_joystick_button):
+        return
+    control = InjectionControl(
+        schedule,
+        rate_hz=cfg.DRIVE_LOOP_HZ,
+        seed=config.inject_seed,
+        overrides=config.inject_parameters,
+        arm_s=None if _simulated(config, cfg) else config.inject_arm_s,
+        in_user_mode=config.inject_user_mode,
+        button_severity=config.inject_button_severity,
+    )
+    sensor = AnomalyInjector(control, "sensor", record_clean=config.record_clean)
+    outputs = [channels.IMAGE, channels.CLEAN_IMAGE] if config.record_clean else [channels.IMAGE]
+    V.add(sensor, inputs=[channels.IMAGE, channels.MODE, channels.LAP], outputs=outputs)
 
 
 def add_command_stage(V: Any, cfg: Any) -> None:
     """Right before the drivetrain: faults of the command, then the governor."""
-    _checked_config(V, cfg)
+    from donkey_aicc.parts.anomaly_injector import AnomalyInjector
+    from donkey_aicc.parts.injection_control import InjectionButtons
+    from donkey_aicc.parts.safety_governor import SafetyGovernor
+
+    config = _checked_config(V, cfg)
+    sent = [channels.STEERING, channels.THROTTLE]
+    sensor = _part(V, AnomalyInjector)
+    if sensor is not None:
+        if _web_buttons(config, cfg):
+            V.add(InjectionButtons(sensor.control), inputs=list(WEB_BUTTONS))
+        _bind_joystick(V, config, sensor.control)
+        most = config.inject_max_throttle or (1.0 if _simulated(config, cfg) else REAL_CAR_MAX_THROTTLE)
+        command = AnomalyInjector(sensor.control, "command", max_throttle=most)
+        V.add(command, inputs=[*sent, channels.MODE], outputs=[*sent, *INJECTION_CHANNELS])
+    if config.governor:
+        if config.bundle is None:
+            raise ConfigError("AICC_GOVERNOR = True needs a monitor: set AICC_BUNDLE")
+        horizons = tuple(read_manifest(_bundle_path(config.bundle)).horizons)
+        governor = SafetyGovernor(config.governor_stop_at, config.governor_full_at, horizons, config.governor_horizon)
+        inputs = [channels.CONFIDENCE, channels.THROTTLE, channels.MODE]
+        V.add(governor, inputs=inputs, outputs=[channels.THROTTLE, channels.ACTION])
 
 
 def add_monitor(V: Any, cfg: Any, inputs: list[str], types: list[str]) -> tuple[list[str], list[str]]:
     """Right before the tub is made: safety prediction. Returns the tub's inputs and types with ours added."""
+    from donkey_aicc.parts.anomaly_injector import AnomalyInjector
+
     config = _checked_config(V, cfg)
     ours = {channels.STEERING: "float", channels.THROTTLE: "float"}  # as sent to the vehicle
     if config.sim:
         ours |= SIM_CHANNELS
+    if _part(V, AnomalyInjector) is not None:
+        ours |= INJECTION_CHANNELS
+        if config.record_clean:
+            ours[channels.CLEAN_IMAGE] = "image_array"
+    if config.bundle is not None:
+        _add_monitor_parts(V, config)
+        ours |= MONITOR_CHANNELS
+    if config.governor:
+        ours[channels.ACTION] = "str"
     new = [name for name in ours if name not in inputs]
     inputs, types = [*inputs, *new], [*types, *(ours[name] for name in new)]
     _check_tub_takes(cfg, inputs)
     return inputs, types
+
+
+def _add_monitor_parts(V: Any, config: AiccConfig) -> None:
+    """Predictor and TTA in one pass, the scorer, the calibrator; after a put-back a new sequence."""
+    from donkey_aicc.bundle import Bundle
+    from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
+    from donkey_aicc.parts.safety_predictor import SafetyPredictor
+    from donkey_aicc.parts.sequence_start import SequenceStart
+    from donkey_aicc.parts.tta import TTA
+    from donkey_aicc.parts.world_model_scorer import WorldModelScorer
+
+    bundle = Bundle.load(_bundle_path(str(config.bundle)))
+    calibrator = _load_calibrator(bundle)
+    statistics = calibrator.statistics if calibrator is not None else None
+    names = calibrator.score_names if calibrator is not None else ()
+    seed = config.monitor_seed
+    tta = TTA(SafetyPredictor(bundle), config.tta_views, seed, details=True, statistics=statistics, score_names=names)
+    scorer = WorldModelScorer(
+        bundle,
+        statistics,
+        samples=config.score_samples,
+        rollout_every=config.rollout_every,
+        seed=seed,
+        threads=config.scorer_threads,
+        frozen_frames=config.frozen_frames,
+    )
+    confidence = AnomalyCalibrator(calibrator, bundle.horizons, max_age_s=config.max_score_age_s)
+    p = channels.P_TTA if calibrator is None or calibrator.uses_tta else channels.P_SAFE
+    scores = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID, channels.SCORES_STATE, channels.SCORES]
+    sent = [channels.STEERING, channels.THROTTLE]
+    V.add(tta, inputs=[channels.IMAGE], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
+    V.add(scorer, inputs=[channels.IMAGE, *sent], outputs=scores, threaded=config.scorer_threaded)
+    said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
+    V.add(confidence, inputs=[p, *scores, channels.FRAME_SCORES], outputs=said)
+    if config.sim:
+        V.add(SequenceStart(tta, scorer), inputs=[channels.HIT])
+
+
+def _load_calibrator(bundle: Any) -> Any:
+    from donkey_aicc.calibration.catalogue import calibrator_from_json
+
+    path = bundle.calibrator_path
+    if not path.is_file():
+        print(f"{bundle.path} has no calibrator: confidence stays at 0.5 or below. Make one with: donkey-aicc calibrate")
+        return None
+    try:
+        return calibrator_from_json(json.loads(path.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise AiccError(f"{path} is damaged ({error}); make it again with: donkey-aicc calibrate") from error
+
+
+def _bundle_path(name: str) -> Path:
+    """A folder of the user's, or a shipped bundle by its name."""
+    path = Path(name).expanduser()
+    shipped = models_dir() / name
+    return shipped if not path.exists() and shipped.is_dir() else path
+
+
+def _bind_joystick(V: Any, config: AiccConfig, control: Any) -> None:
+    wanted = {config.inject_joystick_button: control.cycle, config.inject_stop_button: control.stop}
+    for entry in V.parts:
+        if hasattr(entry["part"], "set_button_down_trigger"):
+            for button, action in wanted.items():
+                if button is not None:
+                    entry["part"].set_button_down_trigger(button, action)
+
+
+def _part(V: Any, kind: type) -> Any:
+    """The first part of a kind that was added, or None."""
+    return next((entry["part"] for entry in V.parts if isinstance(entry["part"], kind)), None)
+
+
+def _simulated(config: AiccConfig, cfg: Any) -> bool:
+    """No real car that could hurt anybody."""
+    return config.sim or bool(getattr(cfg, "DONKEY_GYM", False))
+
+
+def _web_buttons(config: AiccConfig, cfg: Any) -> bool:
+    return _simulated(config, cfg) if config.inject_buttons is None else config.inject_buttons
 
 
 def check_image_size(cfg: Any, depths: tuple[int, ...] = (1, 3)) -> None:

@@ -4,7 +4,7 @@ Drive a donkey car, real or simulated.
 
 Usage:
     manage.py drive [--model=<model>] [--type=<type>] [--track=<name>] [--laps=<n>] [--seed=<n>] [--headless] [--fast]
-                    [--js] [--myconfig=<file>]
+                    [--inject=<what>] [--js] [--myconfig=<file>]
     manage.py -h | --help
 
 Options:
@@ -16,6 +16,7 @@ Options:
     --seed=<n>         Seed of the embedded simulator; overrides AICC_SIM_SEED.
     --headless         Nobody is there: the pilot drives and the tub records from the start.
     --fast             With --headless: drive the embedded simulator as fast as this machine can, without the web page.
+    --inject=<what>    Faults on purpose, such as dark:3 or "bias:2@10s-25s,blur:4@lap2"; overrides AICC_INJECT.
     --js               Use a game controller.
     --myconfig=<file>  Your settings, beside config.py [default: myconfig.py].
     -h --help          Show this.
@@ -149,6 +150,10 @@ def main(args):
         cfg.AICC_SIM_TRACK = args["--track"]
     if args["--seed"] is not None:
         cfg.AICC_SIM_SEED = whole_number("--seed", args["--seed"], at_least=0)
+    if args["--inject"] is not None:
+        cfg.AICC_INJECT = args["--inject"]
+    if args["--fast"]:
+        cfg.AICC_SCORER_THREADED = False  # a thread that follows the wall clock would miss most frames
     laps = None if args["--laps"] is None else whole_number("--laps", args["--laps"], at_least=1)
     aicc = AiccConfig.from_donkey(cfg)
     headless, fast, use_joystick = args["--headless"], args["--fast"], args["--js"]

@@ -20,6 +20,63 @@
 # CPU threads for the networks in the drive loop. One is best on a Raspberry Pi.
 # AICC_CONTROL_THREADS = 1
 
+# ---- Faults on purpose ----------------------------------------------------------------------------------------
+# What to inject: PROTOCOL:SEVERITY[@WHEN], parted by commas. Protocols: dark, blur, bias, latency; severity 1-5; when:
+# 10s-25s, lap2 or ticks 100-300. `--inject` on the command line comes first. docs/injection.md tells more.
+# AICC_INJECT = None
+# AICC_INJECT_SEED = 0
+
+# A real car injects nothing until it is armed by a button, and only for so many seconds.
+# AICC_INJECT_ARM_S = 30.0
+
+# True: inject also while you drive yourself.
+# AICC_INJECT_USER_MODE = False
+
+# Most throttle while a command is disturbed. None: 0.5 on a real car, 1 in a simulator.
+# AICC_INJECT_MAX_THROTTLE = None
+
+# The web page's buttons w1-w5 as dark, blur, bias, latency, stop. None: in simulators only; True: on a real car too.
+# AICC_INJECT_BUTTONS = None
+# AICC_INJECT_BUTTON_SEVERITY = 3
+
+# Joystick buttons by the names that donkeycar's controller prints: one arms and goes through the protocols, one ends all.
+# AICC_INJECT_JOYSTICK_BUTTON = None
+# AICC_INJECT_STOP_BUTTON = None
+
+# Changes to the severity table, for example {"dark": {"luminance_factor": 0.2}}.
+# AICC_INJECT_PARAMETERS = None
+
+# True: the tub also gets the frame as it was before any fault.
+# AICC_RECORD_CLEAN = False
+
+# ---- The monitor ----------------------------------------------------------------------------------------------
+# Folder of a trained bundle, or the name of a shipped one. None: the car drives without safety prediction.
+# AICC_BUNDLE = None
+
+# Views per frame in test-time augmentation.
+# AICC_TTA_VIEWS = 9
+
+# Dropout samples of the world model, and frames between two of its looks ahead. Change both only together with offline scoring.
+# AICC_SCORE_SAMPLES = 20
+# AICC_ROLLOUT_EVERY = 10
+# AICC_MONITOR_SEED = 0
+
+# False: score inside the drive loop, for drives that run faster than real time (`--fast` does that for you).
+# AICC_SCORER_THREADED = True
+# AICC_SCORER_THREADS = 1
+
+# Scores older than this count as missing, and confidence falls to its cautious bound.
+# AICC_MAX_SCORE_AGE_S = 1.0
+
+# So many equal frames in a row, and the camera counts as frozen.
+# AICC_FROZEN_FRAMES = 10
+
+# True: less confidence, less throttle, while the pilot drives. Full throttle from FULL_AT upwards, none at STOP_AT.
+# AICC_GOVERNOR = False
+# AICC_GOVERNOR_STOP_AT = 0.2
+# AICC_GOVERNOR_FULL_AT = 0.6
+# AICC_GOVERNOR_HORIZON = None
+
 # ---- A real car (set AICC_SIM = False); all of donkeycar's keys work as usual -------------------------------------
 # CAMERA_TYPE = "PICAM"          # PICAM, WEBCAM, CVCAM, CSIC, V4L, D435, OAKD, MOCK, ...
 # DRIVE_TRAIN_TYPE = "PWM_STEERING_THROTTLE"

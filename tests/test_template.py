@@ -35,6 +35,7 @@ def test_a_simulated_drive_is_a_normal_tub_with_all_channels(car):
     assert len(records) == 40
     expected = {channels.IMAGE, "user/angle", "user/throttle", "user/mode", "steering", "throttle"}
     expected |= {"pilot/angle", "pilot/throttle", *channels.LOCATION, channels.LAP, channels.HIT}
+    expected |= {channels.INJECT_PROTOCOL, channels.INJECT_SEVERITY, channels.INJECT_EPISODE}
     for record in records:
         assert expected <= set(record)
     assert set(manifest.inputs) == expected
@@ -43,6 +44,17 @@ def test_a_simulated_drive_is_a_normal_tub_with_all_channels(car):
     summary = json.loads((cut.only_tub(car) / "drive.json").read_text())
     assert (summary["loops"], summary["wall_hits"]) == (40, 0)
     assert summary["mean_abs_cte_m"] == pytest.approx(np.mean([abs(r["pos/cte"]) for r in records]), abs=1e-4)
+
+
+def test_injected_faults_are_seen_by_the_pilot_and_recorded(car):
+    assert cut.drive(car, *FAST, "--inject", "dark:5@10-20,bias:3@15-25") == 0
+    records, _ = cut.read_tub(cut.only_tub(car))
+    told = [record[channels.INJECT_PROTOCOL] for record in records]
+    assert told == [""] * 10 + ["dark"] * 5 + ["bias+dark"] * 5 + ["bias"] * 5 + [""] * 15
+    assert all(
+        (record["steering"] != record["pilot/angle"]) == ("bias" in name) for record, name in zip(records, told, strict=True)
+    )
+    assert [record[channels.INJECT_EPISODE] for record in records[9:11]] == [-1, 0]
 
 
 def test_image_and_label_of_a_record_belong_to_the_same_tick(car):

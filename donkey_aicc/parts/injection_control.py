@@ -49,10 +49,19 @@ class InjectionControl:
         self.button_severity = button_severity
         self._clock = clock
         self._lock = threading.Lock()  # buttons arrive from the threads of joystick and web server
-        for protocol in {*PROTOCOLS, *self.overrides}:
-            parameters(protocol, button_severity, self.overrides.get(protocol))
-            make_fault(protocol, button_severity, rate_hz=rate_hz)
+        self._check_parameters()
         self.reset()
+
+    def _check_parameters(self) -> None:
+        """Every fault that this drive can play, so that nothing is left to fail on the track."""
+        for protocol, changes in self.overrides.items():
+            if not isinstance(changes, Mapping):
+                raise ConfigError(f"AICC_INJECT_PARAMETERS[{protocol!r}] must be a dictionary of parameters, got {changes!r}")
+            parameters(protocol, self.button_severity, changes)
+        by_hand = [Episode(protocol, self.button_severity) for protocol in PROTOCOLS]
+        for episode in (*self.schedule, *by_hand):
+            overrides = self.overrides.get(episode.protocol)
+            make_fault(episode.protocol, episode.severity, rate_hz=self.rate_hz, overrides=overrides)
 
     def reset(self) -> None:
         """As before the first tick of a drive: nothing active, counters at zero."""

@@ -1,0 +1,18 @@
+"""SequenceStart: when the car is about to be put somewhere else, the monitor forgets what it saw."""
+
+from donkey_aicc.parts.tta import TTA
+from donkey_aicc.parts.world_model_scorer import WorldModelScorer
+
+
+class SequenceStart:
+    """Donkeycar part, after the scorer: a hit is the last frame of its sequence, in the tub as well."""
+
+    def __init__(self, tta: TTA, scorer: WorldModelScorer) -> None:
+        self._tta = tta
+        self._scorer = scorer
+
+    def run(self, hit: bool | None) -> None:
+        """The next frame starts a new sequence if the car has hit the wall."""
+        if hit:
+            self._tta.reset()
+            self._scorer.reset()
