@@ -10,12 +10,14 @@ from donkey_aicc.errors import AiccError
 
 # name -> one line for `donkey-aicc --help`. Alphabetical within each group.
 COMMANDS = {
+    "protocols": "measure what each injected fault does to the driving, severity by severity",
     "demo": "make a car, drive it in the embedded simulator and draw what happened",
     "check": "health report on recorded tubs: what can be used, what was lost and why",
     "createcar": "make a car folder that drives the embedded simulator or your own hardware",
     "train-pilot": "train a vision pilot from tubs, or from lessons in the embedded simulator",
     "check-pilot": "count a pilot's laps without a hit and how predictable its mistakes are",
     "record": "drive in the embedded simulator and record tubs, nominal or under a fault",
+    "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
     "info": "say what is in a model bundle and how good it is",

@@ -85,10 +85,10 @@ class School:
     """Round 0 is demonstration only; then the expert lets go, round by round."""
 
     tracks: tuple[str, ...]
-    drives: int = 3
-    frames: int = 800
+    drives: int = 2
+    frames: int = 700
     shares: tuple[float, ...] = (1.0, 0.4, 0.2, 0.1, 0.0)  # of the driving that the expert does, per round
-    epochs: tuple[int, ...] = (6, 4, 4, 5, 12)
+    epochs: tuple[int, ...] = (8, 5, 5, 5, 12)
     seed: int = 0
 
 

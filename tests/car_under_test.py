@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from docopt import docopt
 
-from donkey_aicc.commands.createcar import create_car
+from donkey_aicc.createcar import create_car
 from donkey_aicc.nets.pilot_net import PilotNet
 from donkey_aicc.pilot_file import save_pilot
 

@@ -13,9 +13,9 @@ PACKAGE = ROOT / "donkey_aicc"
 LAYERS = (
     ("errors", "files", "progress", "channels", "score_table", "resources"),
     ("config", "preprocess", "nets", "anomalies", "calibration"),
-    ("scoring", "bundle", "manifest", "pilot_file"),
+    ("scoring", "bundle", "manifest", "pilot_file", "calibrator_file"),
     ("data", "training", "evaluation", "sim", "parts", "web"),
-    ("wiring", "car", "install", "experiment", "demo", "dagger", "pilot_check", "recording", "calibrating"),
+    ("wiring", "car", "install", "experiment", "demo", "dagger", "pilot_check", "recording", "calibrating", "createcar"),
     ("commands", "cli", "__main__"),
 )
 # Within a layer only these: importer -> imported.
@@ -25,12 +25,13 @@ SIBLINGS = {
     "resources": {"errors"},
     "config": {"anomalies"},
     "bundle": {"manifest"},
+    "calibrator_file": {"bundle"},
     "scoring": {"bundle"},
     "training": {"data"},
     "evaluation": {"data"},
     "parts": {"sim", "web"},
     "experiment": {"wiring", "recording", "calibrating"},
-    "demo": {"wiring", "experiment"},
+    "demo": {"createcar"},
     "cli": {"commands"},
     "__main__": {"cli"},
 }

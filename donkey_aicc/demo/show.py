@@ -1,0 +1,74 @@
+"""The demo: make a car, drive it through donkeycar's own vehicle loop, and draw what happened."""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.createcar import create_car
+from donkey_aicc.demo.movie import make_movie
+from donkey_aicc.demo.recorded_drive import RecordedDrive, read_drive
+from donkey_aicc.errors import AiccError
+from donkey_aicc.parts.drive_log import FILE_NAME as DRIVE_LOG
+from donkey_aicc.sim.drive_picture import draw_drive
+from donkey_aicc.sim.tracks import make_track
+
+
+def show(out: str | Path, laps: int = 3, track: str = "loop", seed: int = 1) -> dict[str, Any]:
+    """Everything ends up under `out`; returns the drive's summary."""
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="donkey_aicc_demo_") as folder:
+        print(f"1. a new car in {folder}")
+        car = create_car(Path(folder) / "mycar")
+        print(f"2. it drives {laps} laps of '{track}' through donkeycar's vehicle loop, the shipped pilot at the wheel")
+        _drive(car, "--laps", str(laps), "--track", track, "--seed", str(seed))
+        tub = _keep_tub(car, out / "tub")
+    drive = read_drive(tub)
+    print("3. pictures")
+    _draw(drive, track, out)
+    summary = json.loads((tub / DRIVE_LOG).read_text(encoding="utf-8"))
+    _print_summary(summary, drive, out)
+    return summary
+
+
+def _drive(car: Path, *options: str) -> None:
+    command = [sys.executable, "manage.py", "drive", "--headless", "--fast", *options]
+    finished = subprocess.run(command, cwd=car, capture_output=True, text=True, check=False)
+    if finished.returncode:
+        raise AiccError(f"`{' '.join(command)}` failed with exit code {finished.returncode}:\n{finished.stderr.strip()[-2000:]}")
+    for line in finished.stdout.splitlines():
+        if line.startswith("lap "):
+            print(f"   {line}")
+
+
+def _keep_tub(car: Path, target: Path) -> Path:
+    """Move the drive's tub out of the temporary car."""
+    found = sorted(path.parent for path in (car / "data").rglob("manifest.json"))
+    if len(found) != 1:
+        raise AiccError(f"the drive should have left one tub under {car / 'data'}, found {len(found)}")
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.move(found[0], target)
+    return target
+
+
+def _draw(drive: RecordedDrive, track_name: str, out: Path) -> None:
+    track = make_track(track_name)
+    draw_drive(track, drive.xy, np.abs(drive.cte_m), "|cte| m", out / "drive.png")
+    make_movie(drive, track, out / "drive.gif")
+
+
+def _print_summary(summary: dict[str, Any], drive: RecordedDrive, out: Path) -> None:
+    laps = ", ".join(f"{seconds:.2f}" for seconds in summary["lap_times_s"])
+    print(f"\nlap times      {laps} s (simulated)")
+    print(f"mean |cte|     {summary['mean_abs_cte_m']:.3f} m (largest {summary['max_abs_cte_m']:.3f} m)")
+    loop = f"{summary['loop_ms_mean']:.1f} ms a tick on average, {summary['loop_ms_p99']:.1f} ms at the 99th percentile"
+    print(f"vehicle loop   {loop}")
+    print(f"tub            {out / 'tub'} ({len(drive)} records)")
+    print(f"drive picture  {out / 'drive.png'}")
+    print(f"movie          {out / 'drive.gif'}")

@@ -1,0 +1,1 @@
+"""Figures of the report; matplotlib is imported only when one is drawn."""
