@@ -1,9 +1,8 @@
 """AICC+: as much caution under anomaly as nominal calibration can afford.
 
-The form is the paper's, T_eff = T_k exp(w . s), but the weights are not those of the least average NLL. Their direction is
-the one that helps the worst augmented family that was left out; their size is the largest whose cross-validated
-nominal NLL stays within a stated budget of plain temperature scaling. Only nominal calibration data and D_aug are used.
-docs/calibrators.md tells the steps.
+The form is the paper's, T_eff = T_k exp(w . s), but the weights are not those of the least average NLL: they serve the
+worst-served augmented family, and the cross-validated nominal NLL must stay within a stated budget of plain temperature
+scaling. Which scores are used is decided by families left out of the fit. docs/calibrators.md tells the steps.
 """
 
 from dataclasses import dataclass
@@ -12,40 +11,37 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
-from donkey_aicc.calibration.heating import W_MAX, HeatingProblem, base_logits, minimise_weights
+from donkey_aicc.calibration.heating import HeatingProblem, base_logits
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.temperature import fit_temperatures
+from donkey_aicc.calibration.worst_case import Budget, best_alone, worst_case_weights
 from donkey_aicc.errors import AiccError
 from donkey_aicc.score_table import ScoreTable
 
 NLL_BUDGET = 0.01  # nats a nominal frame may cost more than under plain temperature scaling
 SCORE_SETS = (
     ("rho", "delta"),
-    ("log_rho", "delta"),
     ("log_rho", "delta", "latent"),
-    ("log_rho", "delta", "density"),
+    ("log_rho_far", "delta_far", "latent_far"),
     ("log_rho", "delta", "latent", "density", "tta_spread"),
+    ("log_rho", "delta", "latent", "log_rho_far", "delta_far", "latent_far", "density_far"),
 )
-ROWS_PER_FAMILY = 1000
-WORST_SHARPNESS = 20.0  # of the soft maximum over families: within ln(11) / 20 = 0.12 nats of the true maximum
-RIDGE = 1e-3  # among directions that serve the worst family equally well, prefer the one spread over several scores
+ROWS_PER_FAMILY = 300  # while choosing the scores; rows of a sequence resemble each other
+NOMINAL_ROWS = 3000  # likewise
+FINAL_ROWS_PER_FAMILY = 2000
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """One set of scores with the direction and size found for it."""
+    """One set of scores: what each family would cost at best, and what it costs when it was left out of the fit."""
 
     score_names: tuple[str, ...]
-    weights: np.ndarray  # (S,)
-    left_out_nll: dict[str, float]  # family -> NLL on it, of the weights found without it
-
-    @property
-    def worst(self) -> float:
-        return max(self.left_out_nll.values())
+    best_nll: dict[str, float]
+    left_out_nll: dict[str, float]
 
 
 class BudgetedTemperature(AnomalyTemperature):
-    """The paper's form with weights as large as a nominal NLL budget allows."""
+    """The paper's form with weights as cautious as a nominal NLL budget allows."""
 
     kind = "budgeted_temperature"
 
@@ -70,14 +66,18 @@ class BudgetedTemperature(AnomalyTemperature):
         known = [names for names in self.score_sets if all(name in pool.nominal_scores for name in names)]
         if not known:
             raise AiccError(f"none of the score sets {self.score_sets} is in the score table: {sorted(pool.nominal_scores)}")
-        choices = [self._choose(names, pool) for names in known]
-        best = min(choices, key=lambda choice: choice.worst)
-        self.score_names = best.score_names
-        self.weights = {name: float(weight) for name, weight in zip(best.score_names, best.weights, strict=True)}
+        logits = self._held_out_logits(pool)
+        choices = [self._try_scores(names, pool, logits) for names in known]
+        worst = _worst_left_out_regret(choices)
+        chosen = choices[int(np.argmin(worst))]
+        self.score_names = chosen.score_names
+        weights = self._final_weights(pool, logits)
+        self.weights = {name: float(weight) for name, weight in zip(self.score_names, weights, strict=True)}
         self.fit_report = self._pool_report(pool) | {
             "nll_budget": self.nll_budget,
-            "left_out_nll": best.left_out_nll,
-            "worst_left_out_nll_by_scores": {"+".join(choice.score_names): choice.worst for choice in choices},
+            "hurt_families": list(chosen.left_out_nll),
+            "left_out_nll": chosen.left_out_nll,
+            "worst_left_out_regret": {"+".join(c.score_names): value for c, value in zip(choices, worst, strict=True)},
         }
         return self
 
@@ -92,70 +92,66 @@ class BudgetedTemperature(AnomalyTemperature):
         self.nll_budget = float(stored["nll_budget"])
         self.score_sets = tuple(tuple(names) for names in stored["score_sets"])
 
-    def _choose(self, names: tuple[str, ...], pool: Pool) -> _Choice:
-        """Direction without each family in turn, sized by the budget, judged on the family left out."""
-        nominal = self._nominal_problem(names, pool)
-        families = self._family_problems(names, pool)
-        directions, left_out = [], {}
+    def _try_scores(self, names: tuple[str, ...], pool: Pool, logits: np.ndarray) -> _Choice:
+        budget = self._budget(names, pool, logits, NOMINAL_ROWS)
+        families = self._hurt_families(names, pool, ROWS_PER_FAMILY)
+        best = {family: best_alone(problem, len(names)) for family, problem in families.items()}
+        left_out = {}
         for family, problem in families.items():
-            others = [other for name, other in families.items() if name != family] or [problem]
-            directions.append(_worst_case_direction(others, len(names)))
-            left_out[family] = problem.nll(self._sized(directions[-1], nominal))
-        return _Choice(names, self._sized(_unit(np.mean(directions, axis=0)), nominal), left_out)
+            others = {name: other for name, other in families.items() if name != family} or families
+            left_out[family] = problem.nll(worst_case_weights(others, best, budget, len(names)))
+        return _Choice(names, best, left_out)
 
-    def _nominal_problem(self, names: tuple[str, ...], pool: Pool) -> HeatingProblem:
-        """Nominal rows whose scores and whose T_k both come from the other folds."""
+    def _final_weights(self, pool: Pool, logits: np.ndarray) -> np.ndarray:
+        """All families, all nominal rows."""
+        count = len(self.score_names)
+        families = self._hurt_families(self.score_names, pool, FINAL_ROWS_PER_FAMILY)
+        best = {family: best_alone(problem, count) for family, problem in families.items()}
+        return worst_case_weights(families, best, self._budget(self.score_names, pool, logits, len(pool.nominal)), count)
+
+    def _held_out_logits(self, pool: Pool) -> np.ndarray:
+        """(N, K) logit(p) / T_k of the nominal rows, T_k from the other folds."""
         p = self.probability_of(pool.nominal)
-        logits = np.empty_like(p, dtype=np.float64)
+        logits = np.empty(p.shape)
         for number in range(int(pool.fold.max()) + 1):
             own = pool.fold == number
             others = pool.nominal.select(~own)
             temperatures = fit_temperatures(others, self.probability_of(others), self.name)
             logits[own] = base_logits(p[own], pool.nominal.horizons, temperatures)
-        return HeatingProblem(logits, pool.nominal.labels, _columns(pool.nominal_scores, names))
+        return logits
 
-    def _family_problems(self, names: tuple[str, ...], pool: Pool) -> dict[str, HeatingProblem]:
+    def _budget(self, names: tuple[str, ...], pool: Pool, logits: np.ndarray, rows: int) -> Budget:
+        picked = np.random.default_rng(pool.seed).permutation(len(pool.nominal))[:rows]
+        scores = _columns(pool.nominal_scores, names)[picked]
+        return Budget.of(HeatingProblem(logits[picked], pool.nominal.labels[picked], scores), len(names), self.nll_budget)
+
+    def _hurt_families(self, names: tuple[str, ...], pool: Pool, rows: int) -> dict[str, HeatingProblem]:
+        """The families on which the predictor does worse than on nominal data; all of them if none is.
+
+        A family that hurts nothing says only that caution was not needed there; nominal data alone limits caution.
+        """
         rng = np.random.default_rng(pool.seed)
         scores, problems = _columns(pool.augmented_scores, names), {}
         for family in pool.families():
-            rows = rng.permutation(np.flatnonzero(pool.augmented.protocol == family))[:ROWS_PER_FAMILY]
-            part = pool.augmented.select(rows)
+            picked = rng.permutation(np.flatnonzero(pool.augmented.protocol == family))[:rows]
+            part = pool.augmented.select(picked)
             if np.isnan(part.labels).all():
                 raise AiccError(f"augmented family {family} has no labelled row")
             logits = base_logits(self.probability_of(part), part.horizons, self.temperatures)
-            problems[family] = HeatingProblem(logits, part.labels, scores[rows])
-        return problems
-
-    def _sized(self, direction: np.ndarray, nominal: HeatingProblem) -> np.ndarray:
-        """The longest weight vector along the direction that keeps to the budget."""
-        limit = nominal.nll(np.zeros(len(direction))) + self.nll_budget
-        low, high = 0.0, W_MAX
-        if not direction.any() or nominal.nll(high * direction) <= limit:
-            return high * direction
-        for _ in range(20):  # the NLL falls at most once and then rises, so one crossing lies between low and high
-            middle = (low + high) / 2.0
-            low, high = (middle, high) if nominal.nll(middle * direction) <= limit else (low, middle)
-        return low * direction
+            problems[family] = HeatingProblem(logits, part.labels, scores[picked])
+        nothing = np.zeros(len(names))
+        nominal_logits = base_logits(self.probability_of(pool.nominal), pool.nominal.horizons, self.temperatures)
+        calm = HeatingProblem(nominal_logits, pool.nominal.labels, np.zeros((len(pool.nominal), len(names)))).nll(nothing)
+        hurt = {family: problem for family, problem in problems.items() if problem.nll(nothing) > calm + self.nll_budget}
+        return hurt or problems
 
 
 def _columns(scores: dict[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray:
     return np.stack([scores[name] for name in names], axis=1)
 
 
-def _unit(weights: np.ndarray) -> np.ndarray:
-    length = float(np.linalg.norm(weights))
-    return weights / length if length > 0 else weights
-
-
-def _worst_case_direction(families: list[HeatingProblem], count: int) -> np.ndarray:
-    """Unit w >= 0 (or zero) with the least soft maximum of the families' NLL."""
-
-    def objective(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        found = [family.nll_and_gradient(weights) for family in families]
-        losses = np.array([loss for loss, _ in found])
-        share = np.exp(WORST_SHARPNESS * (losses - losses.max()))
-        worst = losses.max() + np.log(share.sum()) / WORST_SHARPNESS
-        gradient = (share / share.sum()) @ np.stack([slope for _, slope in found])
-        return float(worst + RIDGE * (weights @ weights)), gradient + 2.0 * RIDGE * weights
-
-    return _unit(minimise_weights(objective, np.full(count, 0.5)))
+def _worst_left_out_regret(choices: list[_Choice]) -> list[float]:
+    """Per choice: the most that a left-out family costs above the best that any set of scores could do for it."""
+    shared = set.intersection(*(set(choice.left_out_nll) for choice in choices))
+    best = {family: min(choice.best_nll[family] for choice in choices) for family in shared}
+    return [max(choice.left_out_nll[family] - best[family] for family in best) for choice in choices]

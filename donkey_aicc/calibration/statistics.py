@@ -14,7 +14,9 @@ from donkey_aicc.calibration.mahalanobis import ALPHA, MahalanobisScore, spread_
 from donkey_aicc.errors import AiccError
 from donkey_aicc.score_table import ScoreTable
 
-Scores = dict[str, np.ndarray]  # name -> (N,); `name` is clipped to [0, 1], `name_z` is the same number unclipped
+# name -> (N,). `name_z` = (raw - mu) / (2 sigma); `name` is that clipped to [0, 1]; `name_far` starts where `name` ends: it
+# grows from 0 at mu + 2 sigma to 1 at mu + 6 sigma, so that nominal frames hardly ever have any of it.
+Scores = dict[str, np.ndarray]
 
 SCORE_NAMES = ("rho", "delta", "rho_two_sided", "log_rho", "latent", "tta_spread", "density", "dac")
 LATENT_REGULARISATION = 0.1  # many latent directions hardly move within a few sequences; see docs/calibrators.md
@@ -87,10 +89,9 @@ class ScoreStatistics:
         )
 
     def scores(self, table: ScoreTable) -> Scores:
-        """Every score of every row: `name` in [0, 1] and `name_z` unclipped, each (N,)."""
+        """Every score of every row: `name` and `name_far` in [0, 1] and `name_z` unclipped, each (N,)."""
         unclipped = self._unclipped(table.rho_raw, table.features, table.latent, table.tta_spread, table.cnn_features)
-        clipped = {name: np.clip(values, 0.0, 1.0) for name, values in unclipped.items()}
-        return clipped | {f"{name}_z": values for name, values in unclipped.items()}
+        return _bounded(unclipped) | {f"{name}_z": values for name, values in unclipped.items()}
 
     def frame_scores(
         self,
@@ -106,7 +107,7 @@ class ScoreStatistics:
         """
         rows = [None if given is None else np.asarray(given)[None] for given in (features, latent, tta_spread, cnn_features)]
         unclipped = self._unclipped(np.array([rho_raw], dtype=np.float64), *rows)
-        return {name: _clipped(values[0]) for name, values in unclipped.items()}
+        return {name: float(values[0]) for name, values in _bounded(unclipped).items()}
 
     def _unclipped(
         self,
@@ -162,6 +163,12 @@ _PARTS: dict[str, Any] = {
     "spread": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
     "density": FeatureDensity.from_json,
 }
+
+
+def _bounded(unclipped: Scores) -> Scores:
+    near = {name: np.clip(values, 0.0, 1.0) for name, values in unclipped.items()}
+    far = {f"{name}_far": np.clip((values - 1.0) / 2.0, 0.0, 1.0) for name, values in unclipped.items()}
+    return near | far
 
 
 def _clipped(value: np.ndarray) -> float:
