@@ -13,10 +13,11 @@ import numpy as np
 import torch
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.safety_cnn import FEATURE_SIZE
+from donkey_aicc.nets.safety_cnn import FEATURE_SIZE, SafetyCNN
 from donkey_aicc.nets.vae import LATENT_CHANNELS
 from donkey_aicc.preprocess import images_to_tensor
 from donkey_aicc.score_table import FEATURE_NAMES, ScoreTable, concatenate, horizon_labels
+from donkey_aicc.scoring.inference import for_inference
 from donkey_aicc.scoring.mc_dropout import PASSES, mc_dropout_std
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.stream import CONTEXT, ROLLOUT_EVERY, ROLLOUT_STEPS, SAMPLES, StreamScorer
@@ -110,7 +111,7 @@ def score_group(
         context=settings.context,
         seed=settings.seed,
     )
-    randomness = FrameRandomness(settings.seed, settings.samples)
+    safety, randomness = for_inference(bundle.safety), FrameRandomness(settings.seed, settings.samples)
     active = np.arange(len(sequences))
     for frame in range(max(lengths)):
         going = np.flatnonzero([lengths[lane] > frame for lane in active])
@@ -119,7 +120,7 @@ def score_group(
             active = active[going]
         images = images_to_tensor(np.stack([sequences[lane].images[frame] for lane in active])).to(scorer.device)
         actions = np.stack([sequences[lane].actions[frame] for lane in active])
-        values = _frame_values(bundle, scorer, randomness, settings, frame, images, actions)
+        values = _frame_values(safety, scorer, randomness, settings, frame, images, actions)
         for row, lane in enumerate(active):
             for name, column in columns[lane].items():
                 column[frame] = values[name][row]
@@ -129,7 +130,7 @@ def score_group(
 
 
 def _frame_values(
-    bundle: "Bundle",
+    safety: SafetyCNN,
     scorer: StreamScorer,
     randomness: FrameRandomness,
     settings: ScoreSettings,
@@ -138,8 +139,8 @@ def _frame_values(
     actions: np.ndarray,
 ) -> dict[str, np.ndarray]:
     scores = scorer.step(images, actions)
-    prediction = predict_tta(bundle.safety, images, randomness.tta(frame), settings.views)
-    dropout = mc_dropout_std(bundle.safety, images, randomness.predictor_dropout(frame), settings.dropout_passes)
+    prediction = predict_tta(safety, images, randomness.tta(frame), settings.views)
+    dropout = mc_dropout_std(safety, images, randomness.predictor_dropout(frame), settings.dropout_passes)
     tensors = {
         "p_safe": prediction.p_identity,
         "p_tta": prediction.p_tta,

@@ -13,6 +13,7 @@ from donkey_aicc.preprocess import images_to_tensor
 from donkey_aicc.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.dynamics import RolloutScore
 from donkey_aicc.scoring.features import ControlFeatures
+from donkey_aicc.scoring.inference import for_inference
 from donkey_aicc.scoring.perception import PerceptionScore
 from donkey_aicc.scoring.randomness import FrameRandomness
 
@@ -65,11 +66,11 @@ class StreamScorer:
             least = 2 if name == "context" else 1  # a change needs two frames
             if value < least:
                 raise ConfigError(f"{name} must be >= {least}, got {value}")
-        self._vae, self._action_stats = bundle.vae.eval(), bundle.action_stats
+        self._vae, self._action_stats = for_inference(bundle.vae), bundle.action_stats
         self._device = next(bundle.vae.parameters()).device
         self._rollout_every, self._context, self._lanes = rollout_every, context, lanes
         randomness = FrameRandomness(seed, samples)
-        self._rollout = RolloutScore(bundle.dynamics.eval(), lanes, samples, rollout_steps, randomness)
+        self._rollout = RolloutScore(bundle.dynamics, lanes, samples, rollout_steps, randomness)
         self.reset()
 
     def reset(self, lanes: int | None = None) -> None:

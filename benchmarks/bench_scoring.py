@@ -1,0 +1,122 @@
+"""Scoring on one thread: each part, the stream, a batch, and how many times faster that is than cold starts.
+
+    python benchmarks/bench_scoring.py [BUNDLE TUB...]
+
+Without a bundle the nets are untrained and the frames made up: the cost is the same. With nominal tubs it also measures
+what the living states' longer memory changes. Times are this process's own CPU time, because other work on the machine
+would distort the wall clock.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+
+from donkey_aicc.bundle import Bundle
+from donkey_aicc.data.load import load_sequences
+from donkey_aicc.data.sequence import Sequence, make_sequence
+from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.vae import VAE
+from donkey_aicc.preprocess import ActionStats, images_to_tensor
+from donkey_aicc.score_table import HORIZONS
+from donkey_aicc.scoring.cold_start import cold_start_scores, memory_difference
+from donkey_aicc.scoring.dynamics import RolloutScore
+from donkey_aicc.scoring.features import ControlFeatures
+from donkey_aicc.scoring.inference import for_inference
+from donkey_aicc.scoring.mc_dropout import mc_dropout_std
+from donkey_aicc.scoring.parallel import score_sequences
+from donkey_aicc.scoring.perception import PerceptionScore
+from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.score import ScoreSettings
+from donkey_aicc.scoring.stream import StreamScorer
+from donkey_aicc.scoring.tta import predict_tta, tta_views
+
+SETTINGS = ScoreSettings()
+TARGET_RATIO = 50.0
+
+
+def untrained_bundle() -> SimpleNamespace:
+    torch.manual_seed(0)
+    nets = {"vae": VAE(), "dynamics": LatentDynamics(), "safety": SafetyCNN(len(HORIZONS))}
+    for net in nets.values():
+        net.eval().requires_grad_(False)
+    return SimpleNamespace(**nets, action_stats=ActionStats(np.zeros(2), np.ones(2)), horizons=HORIZONS)
+
+
+def made_up_drive(frames: int, number: int) -> Sequence:
+    rng = np.random.default_rng(number)
+    images = rng.integers(0, 256, (frames, 64, 64, 3), dtype=np.uint8)
+    return make_sequence(f"made up {number}", "s", images, rng.uniform(-1, 1, (frames, 2)))
+
+
+def cost_ms(run: Callable[[], object], repeats: int) -> float:
+    """Median CPU time of one call, after a first one that does not count."""
+    run()
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        run()
+        times.append(1e3 * (time.process_time() - start))
+    return float(np.median(times))
+
+
+def print_parts(bundle: Bundle, drive: Sequence) -> None:
+    image, vae, safety = images_to_tensor(drive.images[:1]), for_inference(bundle.vae), for_inference(bundle.safety)
+    randomness, rng = FrameRandomness(0, SETTINGS.samples), np.random.default_rng(0)
+    perception, control = PerceptionScore(vae, 1, SETTINGS.context), ControlFeatures(1, SETTINGS.context)
+    rollout = RolloutScore(bundle.dynamics, 1, SETTINGS.samples, SETTINGS.rollout_steps, randomness)
+    z, action = vae.encode(image)[0], torch.zeros(1, 2)
+    for _ in range(SETTINGS.context):
+        control.update(rng.normal(size=1), rng.normal(size=1))
+    living = cost_ms(lambda: rollout.update(z, action, False), 15)
+    parts = {
+        "encode, decode, rho": cost_ms(lambda: perception.update(image), 15),
+        "nine control features": cost_ms(lambda: control.update(rng.normal(size=1), rng.normal(size=1)), 50),
+        f"living step of {SETTINGS.samples} samples": living,
+        f"rollout of {SETTINGS.rollout_steps} steps": cost_ms(lambda: rollout.update(z, action, True), 3) - living,
+        "nine TTA views": cost_ms(lambda: tta_views(image, randomness.tta(0)), 30),
+        "views and predictor": cost_ms(lambda: predict_tta(safety, image, randomness.tta(0)), 30),
+        "MC dropout of the predictor": cost_ms(lambda: mc_dropout_std(safety, image, randomness.tta(0)), 30),
+    }
+    for name, ms in parts.items():
+        print(f"scoring part: {name:30s} {ms:8.2f} ms")
+
+
+def stream_ms(bundle: Bundle, drives: list[Sequence], frames: int) -> float:
+    """Amortised ms per frame of the scores alone (no predictor), all drives as lanes of one stream."""
+    scorer = StreamScorer(bundle, lanes=len(drives))
+    start = 0.0
+    for t in range(frames + 1):
+        if t == 1:  # frame 0 warms up; then whole periods of the rollout
+            start = time.process_time()
+        scorer.step(np.stack([drive.images[t] for drive in drives]), np.stack([drive.actions[t] for drive in drives]))
+    return 1e3 * (time.process_time() - start) / (frames * len(drives))
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    drives = [made_up_drive(SETTINGS.context + 1, number) for number in range(SETTINGS.lanes)]
+    bundle = Bundle.load(sys.argv[1]) if len(sys.argv) > 1 else untrained_bundle()
+    print_parts(bundle, drives[0])
+    cold = cost_ms(lambda: cold_start_scores(bundle, drives[0], SETTINGS.context, SETTINGS), 3)
+    one, lanes = stream_ms(bundle, drives[:1], 20), stream_ms(bundle, drives, 10)
+    print(f"scores, cold start:            {cold:8.1f} ms/frame (S = {SETTINGS.samples} in all three)")
+    print(f"scores, streaming, one lane:   {one:8.1f} ms/frame amortised, {cold / one:.0f}x faster")
+    print(
+        f"scores, batch of {SETTINGS.lanes} lanes:      {lanes:8.1f} ms/frame, {cold / lanes:.0f}x (wanted {TARGET_RATIO:.0f}x)"
+    )
+    start = time.process_time()
+    score_sequences(bundle, [drive.part(0, 20) for drive in drives])
+    rate = 20 * len(drives) / (time.process_time() - start)
+    print(f"batch with predictor, TTA and MC dropout: {rate:.1f} frames per CPU second on one thread")
+    if len(sys.argv) > 2:
+        nominal = load_sequences(sys.argv[2:], min_length=SETTINGS.context + 20, tau=None).sequences
+        print(memory_difference(bundle, nominal, score_sequences(bundle, nominal), SETTINGS))
+
+
+if __name__ == "__main__":
+    main()

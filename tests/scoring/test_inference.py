@@ -1,0 +1,23 @@
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from donkey_aicc.scoring.inference import for_inference
+
+
+@pytest.mark.parametrize("name", ["vae", "safety"])
+def test_the_fast_copy_gives_the_same_numbers(bundle, name):
+    net = copy.deepcopy(getattr(bundle, name))
+    for module in net.modules():
+        if isinstance(module, nn.BatchNorm2d):  # as after a training
+            module.running_mean.uniform_(-0.5, 0.5)
+            module.running_var.uniform_(0.5, 2.0)
+            module.weight.uniform_(0.5, 1.5)
+    before = copy.deepcopy(net.state_dict())
+    fast, images = for_inference(net), torch.rand(3, 3, 64, 64)
+    with torch.no_grad():
+        torch.testing.assert_close(fast(images), net(images), atol=1e-5, rtol=1e-4)
+    assert not any(isinstance(module, nn.BatchNorm2d) for module in fast.modules())
+    assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
