@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_METHOD = "tta_rho_delta"
 LADDER_FRAMES = 400
 LADDER_BATCH = 200
-ROWS_WITH_FULL_CONTEXT = 120  # of each augmented piece, besides its warm-up and the frames its last labels look at
+ROWS_WITH_FULL_CONTEXT = 120  # usable frames of each augmented piece
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,19 @@ def calibration_sequences(bundle: "Bundle", sequences: Listing[Sequence], side: 
 
 
 def build_augmented(
-    bundle: "Bundle", calibration: Listing[Sequence], settings: ScoreSettings, seed: int = 0, workers: int = 1
+    bundle: "Bundle",
+    calibration: Listing[Sequence],
+    settings: ScoreSettings,
+    seed: int = 0,
+    workers: int = 1,
+    rows: int = ROWS_WITH_FULL_CONTEXT,
 ) -> Augmented:
     """Set the severities by the predictor's accuracy, cut and change pieces of the calibration drives, score them."""
     ladders = measure_ladders(bundle, calibration, seed)
-    pieces = augmented_pieces(calibration, strengths_of(ladders), piece_frames(settings, bundle), seed)
+    # Warm-up, usable rows, and the frames that the labels of the last usable row look at.
+    frames = settings.context + rows + max(bundle.horizons)
+    pieces = augmented_pieces(calibration, strengths_of(ladders), frames, seed)
     return Augmented(score_sequences(bundle, pieces, settings=settings, workers=workers, title="scoring D_aug"), ladders)
-
-
-def piece_frames(settings: ScoreSettings, bundle: "Bundle") -> int:
-    """Warm-up, usable rows, and the frames that the labels of the last usable row look at."""
-    return settings.context + ROWS_WITH_FULL_CONTEXT + max(bundle.horizons)
 
 
 def measure_ladders(bundle: "Bundle", calibration: Listing[Sequence], seed: int) -> dict[str, FamilyLadder]:

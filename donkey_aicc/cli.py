@@ -17,6 +17,7 @@ COMMANDS = {
     "train-pilot": "train a vision pilot from tubs, or from lessons in the embedded simulator",
     "check-pilot": "count a pilot's laps without a hit and how predictable its mistakes are",
     "record": "drive in the embedded simulator and record tubs, nominal or under a fault",
+    "experiment": "record, train, calibrate and evaluate in the embedded simulator, down to the report",
     "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",

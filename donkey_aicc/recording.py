@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,7 @@ def record(plans: Sequence[DrivePlan], model: str | Path | None, workers: int = 
     Each tub appears under its name only when it is complete, so that an interrupted recording goes on where it was.
     """
     missing = [plan for plan in plans if not plan.path.exists()]
+    jobs: Iterable[Path]
     if workers > 1 and len(missing) > 1:
         from joblib import Parallel, delayed
 
@@ -76,8 +77,8 @@ def record(plans: Sequence[DrivePlan], model: str | Path | None, workers: int = 
     return len(missing)
 
 
-def record_one(plan: DrivePlan, model: str | Path | None) -> None:
-    """Drive one plan and write its tub."""
+def record_one(plan: DrivePlan, model: str | Path | None) -> Path:
+    """Drive one plan and write its tub; returns where it is."""
     world = World(plan.track, seed=plan.seed)
     rng = np.random.default_rng([plan.seed, 12])
     world.reset("random", offset_m=float(rng.uniform(-MAX_START_OFFSET_M, MAX_START_OFFSET_M)))
@@ -91,6 +92,7 @@ def record_one(plan: DrivePlan, model: str | Path | None) -> None:
         os.replace(unfinished, plan.path)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+    return plan.path
 
 
 def _fault_source(plan: DrivePlan, rate_hz: float) -> Any:

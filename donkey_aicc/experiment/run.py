@@ -1,0 +1,61 @@
+"""All stages in order, with one line per stage; running it again goes on where it stopped."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from donkey_aicc.errors import one_of
+from donkey_aicc.experiment import stages
+from donkey_aicc.experiment.layout import Layout, claim
+from donkey_aicc.experiment.presets import PRESETS
+from donkey_aicc.experiment.stages import Experiment
+from donkey_aicc.pilot_file import load_pilot
+from donkey_aicc.resources import models_dir
+from donkey_aicc.sim.tracks import make_track
+
+STAGES: tuple[tuple[str, Callable[[Experiment], None]], ...] = (
+    ("nominal drives", stages.record_nominal),
+    ("training", stages.train),
+    ("drives under the four protocols", stages.record_protocols),
+    ("scores", stages.score),
+    ("calibrator", stages.calibrate),
+    ("evaluation and report", stages.evaluate_and_report),
+)
+
+
+def plan_experiment(
+    out: str | Path,
+    preset: str = "quick",
+    track: str = "loop",
+    seed: int = 0,
+    model_seed: int | None = None,
+    pilot: str | Path | None = None,
+    overrides: tuple[str, ...] = (),
+    workers: int = 2,
+) -> Experiment:
+    """Check everything that can be wrong before anything long starts."""
+    one_of("preset", preset, tuple(PRESETS))
+    make_track(track)
+    where = Path(pilot) if pilot is not None else models_dir() / "pilot"
+    load_pilot(where)
+    chosen_seed = seed if model_seed is None else model_seed
+    return Experiment(Layout(Path(out)), PRESETS[preset], track, seed, chosen_seed, where, overrides, workers)
+
+
+def run_experiment(experiment: Experiment, until: str | None = None) -> dict[str, Any]:
+    """Run the stages; returns seconds per stage (near 0 for what was there already)."""
+    names = [name for name, _ in STAGES]
+    if until is not None:
+        one_of("--until", until, names)
+    claim(experiment.layout, experiment.about())
+    seconds: dict[str, Any] = {}
+    for number, (name, stage) in enumerate(STAGES, start=1):
+        print(f"[{number}/{len(STAGES)}] {name}", flush=True)
+        started = time.monotonic()
+        stage(experiment)
+        seconds[name] = round(time.monotonic() - started, 1)
+        print(f"      {seconds[name]:.0f} s", flush=True)
+        if name == until:
+            break
+    return seconds

@@ -1,0 +1,161 @@
+"""The stages of the experiment. Each looks first whether its result is there already."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from donkey_aicc.anomalies.severity_ladder import FamilyLadder
+from donkey_aicc.bundle import Bundle
+from donkey_aicc.calibrating import DEFAULT_METHOD, Augmented, build_augmented, calibrate_bundle, calibration_sequences
+from donkey_aicc.data.load import load_sequences
+from donkey_aicc.data.sequence import Sequence
+from donkey_aicc.errors import AiccError
+from donkey_aicc.experiment.layout import Layout
+from donkey_aicc.experiment.presets import ExperimentPreset
+from donkey_aicc.files import write_json
+from donkey_aicc.recording import plan_nominal, plan_protocol, record
+from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.parallel import score_sequences
+from donkey_aicc.training.pipeline import Plan, train_bundle
+from donkey_aicc.training.presets import preset_named
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything that decides the result."""
+
+    layout: Layout
+    preset: ExperimentPreset
+    track: str
+    seed: int
+    model_seed: int  # of split, training and calibration; the drives keep theirs
+    pilot: Path
+    overrides: tuple[str, ...] = ()  # of the training preset
+    workers: int = 2
+
+    def about(self) -> dict[str, Any]:
+        """What must be equal for two runs to be the same experiment."""
+        return {
+            "preset": self.preset.name,
+            "track": self.track,
+            "seed": self.seed,
+            "model_seed": self.model_seed,
+            "overrides": list(self.overrides),
+        }
+
+
+def record_nominal(experiment: Experiment) -> None:
+    preset = experiment.preset
+    plans = plan_nominal(
+        experiment.layout.nominal, experiment.track, preset.nominal_drives, preset.nominal_frames, experiment.seed
+    )
+    record(plans, experiment.pilot, experiment.workers)
+
+
+def record_protocols(experiment: Experiment) -> None:
+    preset = experiment.preset
+    plans = []
+    for protocol, runs in preset.runs.items():
+        folder = experiment.layout.protocol(protocol)
+        plans += plan_protocol(folder, experiment.track, protocol, preset.severities, runs, preset.ood_frames, experiment.seed)
+    record(plans, experiment.pilot, experiment.workers)
+
+
+def train(experiment: Experiment) -> None:
+    layout = experiment.layout
+    if (layout.bundle / "manifest.json").exists():
+        return
+    loaded = load_sequences([layout.nominal], cache_dir=layout.cache)
+    preset, overrides = preset_named(experiment.preset.name, experiment.overrides)
+    train_bundle(
+        loaded.sequences,
+        Plan(
+            preset=preset,
+            out=layout.bundle,
+            overrides=overrides,
+            seed=experiment.model_seed,
+            device="auto",
+            resume=True,
+            tau=loaded.tau,
+            data={"label_source": "cte", "experiment": experiment.about()},
+        ),
+    )
+
+
+def score(experiment: Experiment) -> None:
+    """Calibration, D_aug, nominal test and every protocol, each in a file of its own."""
+    layout = experiment.layout
+    names = ["calibration", "augmented", "test", *(f"ood_{protocol}" for protocol in experiment.preset.runs)]
+    if all(layout.scores(name).exists() for name in names):
+        return
+    bundle = Bundle.load(layout.bundle)
+    nominal = _load(experiment, bundle, layout.nominal)
+    calibration = calibration_sequences(bundle, nominal)
+    _score_to(experiment, bundle, "calibration", lambda: calibration)
+    _score_to(experiment, bundle, "test", lambda: calibration_sequences(bundle, nominal, "test"))
+    if not layout.scores("augmented").exists():
+        settings, preset = experiment.preset.scoring, experiment.preset
+        augmented = build_augmented(
+            bundle, calibration, settings, experiment.model_seed, experiment.workers, preset.augmented_rows
+        )
+        write_json(layout.ladders, {family: ladder.to_json() for family, ladder in augmented.ladders.items()})
+        augmented.table.save(layout.scores("augmented"))
+    for protocol in experiment.preset.runs:
+        _score_to(experiment, bundle, f"ood_{protocol}", lambda: _load(experiment, bundle, layout.protocol(protocol)))  # noqa: B023
+
+
+def _score_to(experiment: Experiment, bundle: Bundle, name: str, sequences: Callable[[], list[Sequence]]) -> None:
+    path = experiment.layout.scores(name)
+    if path.exists():
+        return
+    table = score_sequences(
+        bundle, sequences(), settings=experiment.preset.scoring, workers=experiment.workers, title=f"scoring {name}"
+    )
+    table.save(path)
+
+
+def _load(experiment: Experiment, bundle: Bundle, folder: Path) -> list[Sequence]:
+    manifest = bundle.manifest
+    loaded = load_sequences([folder], tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=experiment.layout.cache)
+    return loaded.sequences
+
+
+def calibrate(experiment: Experiment) -> None:
+    layout = experiment.layout
+    bundle = Bundle.load(layout.bundle)
+    if bundle.calibrator_path.exists():
+        return
+    ladders = {family: FamilyLadder.from_json(stored) for family, stored in _read(layout.ladders).items()}
+    augmented = Augmented(ScoreTable.load(layout.scores("augmented")), ladders)
+    calibration = ScoreTable.load(layout.scores("calibration"))
+    result = calibrate_bundle(bundle, calibration, augmented, DEFAULT_METHOD, experiment.model_seed)
+    for warning in result.about["warnings"]:
+        print(f"   note: {warning}")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AiccError(f"{path} cannot be read ({error}); remove {path.parent} and run again") from error
+
+
+def evaluate_and_report(experiment: Experiment) -> None:
+    """results.json holds no wall-clock time, so that the same seed gives the same bytes; timings stand in a file beside it."""
+    from donkey_aicc.evaluation.report import write_report
+    from donkey_aicc.evaluation.study import evaluate
+
+    layout, preset = experiment.layout, experiment.preset
+    ood = {protocol: ScoreTable.load(layout.scores(f"ood_{protocol}")) for protocol in preset.runs}
+    results = evaluate(
+        ScoreTable.load(layout.scores("calibration")),
+        ScoreTable.load(layout.scores("augmented")),
+        ScoreTable.load(layout.scores("test")),
+        ood,
+        seeds=preset.split_seeds,
+        seed=experiment.model_seed,
+        about=experiment.about(),
+    )
+    write_report(results, layout.report)
