@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from donkey_aicc.nets import winograd
 from donkey_aicc.nets.dynamics import ACTION_CHANNELS, GATES, HIDDEN, LatentDynamics
 from donkey_aicc.nets.vae import LATENT_CHANNELS, LATENT_SIDE
-from donkey_aicc.nets.winograd import POSITIONS, PRODUCTS
+from donkey_aicc.nets.winograd import POSITIONS
 
 _GROUP = HIDDEN * POSITIONS  # numbers per GroupNorm group: one group is one gate
 
@@ -40,18 +40,17 @@ class _GateNorm:
     def __init__(self, norm: nn.GroupNorm) -> None:
         double_candidate = torch.tensor([1.0, 1.0, 1.0, 2.0], device=norm.weight.device)[:, None]
         self._scale = norm.weight.detach().view(GATES, HIDDEN) * double_candidate
-        self._shift = (norm.bias.detach().view(GATES, HIDDEN) * double_candidate).view(-1)
+        self._shift = norm.bias.detach().view(GATES, HIDDEN) * double_candidate
         self._eps = norm.eps
 
     def activate(self, gates: Tensor) -> tuple[Tensor, ...]:
         """(16, B, 512) -> update, forget, output and (candidate + 1) / 2, each (16, B, 128); `gates` is overwritten."""
         batch = gates.shape[1]
-        mean = _per_gate(gates.sum(dim=0)) / _GROUP
         by_gate = gates.view(POSITIONS, batch, GATES, HIDDEN)
-        by_gate.sub_(mean[..., None])
+        by_gate.sub_((_per_gate(gates.sum(dim=0)) / _GROUP)[..., None])
         variance = _per_gate((gates * gates).sum(dim=0)) / _GROUP
         scale = torch.rsqrt(variance + self._eps)[..., None] * self._scale
-        gates.mul_(scale.view(batch, -1)).add_(self._shift).sigmoid_()
+        by_gate.mul_(scale).add_(self._shift).sigmoid_()
         return by_gate.unbind(dim=2)
 
 
@@ -93,11 +92,12 @@ class DynamicsEnsemble:
     @torch.inference_mode()
     def observe(self, z: Tensor, action: Tensor, state: EnsembleState, masks: EnsembleMasks) -> EnsembleState:
         """Advance all samples by one seen frame: z (L, 64, 4, 4), normalised action (L, 2)."""
-        seen = winograd.spread(self._standardised(z))
-        shared = torch.bmm(seen, self._first_own[:, :LATENT_CHANNELS]) + self._command(action)
-        hidden = self._masked(state[0][0], masks.recurrent[0])
-        own = torch.bmm(winograd.spread(hidden), self._first_own[:, LATENT_CHANNELS:])
-        return self._layers(self._add_shared(own, shared), state, masks)
+        standard = winograd.positions_first((z - self._net.latent_mean) / self._net.latent_std)
+        shared = winograd.convolve(standard, self._first_own[:, :LATENT_CHANNELS]) + self._command(action)
+        hidden = torch.empty_like(state[0][0])
+        self._mask_into(hidden, state[0][0], masks.recurrent[0])
+        own = winograd.convolve(hidden, self._first_own[:, LATENT_CHANNELS:])
+        return self._layers(own, shared, state, masks)
 
     @torch.inference_mode()
     def rollout(self, z: Tensor, action: Tensor, state: EnsembleState, recurrent: Tensor, between: Tensor) -> Tensor:
@@ -115,39 +115,40 @@ class DynamicsEnsemble:
         for step in range(len(between)):
             if step:
                 torch.div(ahead - mean, std, out=inputs[..., :LATENT_CHANNELS])
-                inputs[..., LATENT_CHANNELS:] = self._masked(state[0][0], recurrent[0])
-                products = torch.bmm(winograd.spread(inputs), self._first_own)
-                state = self._layers(self._add_shared(products, command), state, EnsembleMasks(recurrent, between[step]))
+                self._mask_into(inputs[..., LATENT_CHANNELS:], state[0][0], recurrent[0])
+                own = winograd.convolve(inputs, self._first_own)
+                state = self._layers(own, command, state, EnsembleMasks(recurrent, between[step]))
             ahead = self._next_latent(ahead, state[1][0])
             spreads.append(self._disagreement(ahead))
         return torch.stack(spreads, dim=1)
 
-    def _standardised(self, z: Tensor) -> Tensor:
-        return winograd.positions_first((z - self._net.latent_mean) / self._net.latent_std)
-
     def _command(self, action: Tensor) -> Tensor:
-        """What the command adds to the first layer's products: (36, L, 512)."""
+        """What the command adds to the first layer's gates: (16, L, 512)."""
         embedded = self._net.action(action).view(-1, ACTION_CHANNELS, LATENT_SIDE, LATENT_SIDE)
-        return torch.bmm(winograd.spread(winograd.positions_first(embedded)), self._first_action)
+        return winograd.convolve(winograd.positions_first(embedded), self._first_action)
 
-    def _add_shared(self, products: Tensor, shared: Tensor) -> Tensor:
-        products.view(PRODUCTS, -1, self._samples, GATES * HIDDEN).add_(shared[:, :, None])
-        return products
+    def _mask_into(self, out: Tensor, x: Tensor, mask: Tensor) -> None:
+        """out = x (16, L * S, 128) times mask (S, 128); `out` may be a part of a wider tensor."""
+        torch.mul(self._by_sample(x), mask, out=self._by_sample(out))
 
-    def _masked(self, x: Tensor, mask: Tensor) -> Tensor:
-        """x (16, L * S, 128) times mask (S, 128)."""
-        return (x.view(POSITIONS, -1, self._samples, HIDDEN) * mask).view(x.shape)
+    def _by_sample(self, x: Tensor) -> Tensor:
+        """(16, L * S, C) -> (16, L, S, C), a view."""
+        return x.unflatten(1, (-1, self._samples))
 
-    def _layers(self, products: Tensor, state: EnsembleState, masks: EnsembleMasks) -> EnsembleState:
-        first = self._cell(0, products, state[0][1])
-        inputs = torch.cat((self._masked(first[0], masks.between), self._masked(state[1][0], masks.recurrent[1])), dim=2)
-        second = self._cell(1, torch.bmm(winograd.spread(inputs), self._second), state[1][1])
-        return first, second
+    def _layers(self, own: Tensor, shared: Tensor, state: EnsembleState, masks: EnsembleMasks) -> EnsembleState:
+        """own (16, L * S, 512) and shared (16, L, 512): the two shares of the first layer's gates before the norm."""
+        self._by_sample(own).add_(shared[:, :, None])
+        first = self._cell(0, own, state[0][1])
+        inputs = own.new_empty(POSITIONS, own.shape[1], 2 * HIDDEN)
+        self._mask_into(inputs[..., :HIDDEN], first[0], masks.between)
+        self._mask_into(inputs[..., HIDDEN:], state[1][0], masks.recurrent[1])
+        return first, self._cell(1, winograd.convolve(inputs, self._second), state[1][1])
 
-    def _cell(self, layer: int, products: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        update, forget, output, half_candidate = self._norms[layer].activate(winograd.gather(products))
-        cell = forget * cell + update * (2 * half_candidate - 1)
-        return output * (2 * torch.sigmoid(2 * cell) - 1), cell
+    def _cell(self, layer: int, gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        """cell' = f c + i (2 h - 1) and hidden' = o (2 sigmoid(2 cell') - 1), in few passes over the memory."""
+        update, forget, output, half_candidate = self._norms[layer].activate(gates)
+        cell = (forget * cell).sub_(update).addcmul_(update, half_candidate, value=2)
+        return torch.neg(output).addcmul_(output, (2 * cell).sigmoid_(), value=2), cell
 
     def _next_latent(self, z: Tensor, hidden: Tensor) -> Tensor:
         out = winograd.convolve(hidden, self._head) + self._head_bias
@@ -156,6 +157,6 @@ class DynamicsEnsemble:
 
     def _disagreement(self, z: Tensor) -> Tensor:
         """z (16, L * S, 64) -> (L,)."""
-        samples = z.view(POSITIONS, -1, self._samples, LATENT_CHANNELS)
+        samples = self._by_sample(z)
         centred = samples - samples.mean(dim=2, keepdim=True)
         return centred.square_().mean(dim=2).sqrt_().mean(dim=(0, 2))
