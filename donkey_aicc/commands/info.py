@@ -65,9 +65,8 @@ def _gate_lines(manifest: Manifest) -> list[str]:
     verdict = "passed" if manifest.gate_passed else f"FAILED: {manifest.gate.get('reason')}; delta's rollout features are flagged"
     lines = [f"  dynamics  gate {verdict}"]
     for k, errors in manifest.gate.get("latent_mse", {}).items():
-        lines.append(
-            f"            k={k:<3} latent MSE {errors['rollout']:.4f} (copy last {errors['copy_last']:.4f}, mean {errors['mean']:.4f})"
-        )
+        guesses = f"copy last {errors['copy_last']:.4f}, mean {errors['mean']:.4f}"
+        lines.append(f"            k={k:<3} latent MSE {errors['rollout']:.4f} ({guesses})")
     return lines
 
 

@@ -31,9 +31,8 @@ def _up(inputs: int, outputs: int) -> nn.Sequential:
 class _Residual(nn.Module):
     """x + two 3x3 convolutions, same shape."""
 
-    def __init__(self, channels: int, hidden: int | None = None) -> None:
+    def __init__(self, channels: int, hidden: int) -> None:
         super().__init__()
-        hidden = hidden or channels
         self.body = nn.Sequential(
             nn.Conv2d(channels, hidden, 3, padding=1, bias=False),
             nn.BatchNorm2d(hidden),
@@ -46,8 +45,26 @@ class _Residual(nn.Module):
         return torch.relu(x + self.body(x))
 
 
+class _Mixing(nn.Module):
+    """A 3x3 convolution plus a two-layer perceptron over the whole 4x4 map, added.
+
+    The perceptron sees the scene as a whole and holds many parameters at one multiplication each.
+    """
+
+    def __init__(self, inputs: int, outputs: int, hidden: int) -> None:
+        super().__init__()
+        self.outputs = outputs
+        self.local = nn.Conv2d(inputs, outputs, 3, padding=1)
+        self.first = nn.Linear(inputs * LATENT_SIDE * LATENT_SIDE, hidden)
+        self.second = nn.Linear(hidden, outputs * LATENT_SIDE * LATENT_SIDE)
+
+    def forward(self, x: Tensor) -> Tensor:
+        whole = self.second(torch.relu(self.first(x.flatten(1))))
+        return self.local(x) + whole.view(-1, self.outputs, LATENT_SIDE, LATENT_SIDE)
+
+
 class VAE(nn.Module):
-    """About 5.5 M parameters; most of them sit at 4x4 where they cost few multiplications."""
+    """About 5.3 M parameters; encoding takes 30 and decoding 65 million multiplications a frame."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,21 +72,20 @@ class VAE(nn.Module):
             _down(3, 32),
             _down(32, 64),
             _down(64, 128),
-            _down(128, 256),
-            _Residual(256),
-            nn.Conv2d(256, 2 * LATENT_CHANNELS, 3, padding=1),
+            _down(128, 192),
+            _Mixing(192, 2 * LATENT_CHANNELS, hidden=256),
         )
         self.decoder = nn.Sequential(
-            nn.Conv2d(LATENT_CHANNELS, 256, 3, padding=1, bias=False),
-            nn.BatchNorm2d(256),
+            _Mixing(LATENT_CHANNELS, 192, hidden=448),
+            nn.BatchNorm2d(192),
             nn.ReLU(inplace=True),
-            _Residual(256, 320),
-            _up(256, 192),
-            _Residual(192, 96),
-            _up(192, 96),
-            _Residual(96, 48),
-            _up(96, 48),
-            nn.Conv2d(48, 3 * 4, 3, padding=1),
+            _Residual(192, 128),
+            _up(192, 128),
+            _Residual(128, 96),
+            _up(128, 64),
+            _Residual(64, 48),
+            _up(64, 32),
+            nn.Conv2d(32, 3 * 4, 3, padding=1),
             nn.PixelShuffle(2),
         )
 

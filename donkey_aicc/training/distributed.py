@@ -77,8 +77,10 @@ class Workers:
 @contextmanager
 def workers(device: torch.device) -> Iterator[Workers]:
     """The processes that torchrun started (it says so in the environment), or this one alone."""
-    count = int(os.environ.get("WORLD_SIZE", "1"))
-    if count == 1:
+    if dist.is_available() and dist.is_initialized():  # the caller has set the processes up and will end them
+        yield Workers(dist.get_rank(), dist.get_world_size())
+        return
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Workers()
         return
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
