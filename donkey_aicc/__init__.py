@@ -9,7 +9,15 @@ from typing import Any
 __version__ = "0.1.0"
 
 # public name -> module that defines it
-_HOMES: dict[str, str] = {}
+_HOMES: dict[str, str] = {
+    "AnomalyInjector": "donkey_aicc.parts.anomaly_injector",
+    "InjectionControl": "donkey_aicc.parts.injection_control",
+    "SafetyPredictor": "donkey_aicc.parts.safety_predictor",
+    "TTA": "donkey_aicc.parts.tta",
+    "WorldModelScorer": "donkey_aicc.parts.world_model_scorer",
+    "AnomalyCalibrator": "donkey_aicc.parts.anomaly_calibrator",
+    "SafetyGovernor": "donkey_aicc.parts.safety_governor",
+}
 
 __all__ = ["__version__", *_HOMES]
 

@@ -7,6 +7,7 @@ reads and checks the AICC_* keys itself, so that a mistake ends the program befo
 """
 
 import json
+import math
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -35,6 +36,7 @@ MONITOR_CHANNELS = {
 SIM_CHANNELS = {**dict.fromkeys(channels.LOCATION, "float"), channels.LAP: "int", channels.HIT: "boolean"}
 WEB_BUTTONS = tuple(f"web/w{number}" for number in range(1, 6))
 REAL_CAR_MAX_THROTTLE = 0.5
+MAX_GAP_S = 0.5  # a longer pause between frames cuts the sequence, as it does in a tub
 
 
 def add_embedded_simulator(V: Any, cfg: Any) -> Any:
@@ -146,7 +148,10 @@ def _add_monitor_parts(V: Any, config: AiccConfig) -> None:
     statistics = calibrator.statistics if calibrator is not None else None
     names = calibrator.score_names if calibrator is not None else ()
     seed = config.monitor_seed
-    tta = TTA(SafetyPredictor(bundle), config.tta_views, seed, details=True, statistics=statistics, score_names=names)
+    # A simulated drive that does not follow the wall clock has no gaps in time.
+    gap_s = math.inf if config.sim and not config.scorer_threaded else MAX_GAP_S
+    predictor = SafetyPredictor(bundle)
+    tta = TTA(predictor, config.tta_views, seed, details=True, statistics=statistics, score_names=names, gap_s=gap_s)
     scorer = WorldModelScorer(
         bundle,
         statistics,
@@ -155,6 +160,7 @@ def _add_monitor_parts(V: Any, config: AiccConfig) -> None:
         seed=seed,
         threads=config.scorer_threads,
         frozen_frames=config.frozen_frames,
+        gap_s=gap_s,
     )
     confidence = AnomalyCalibrator(calibrator, bundle.horizons, max_age_s=config.max_score_age_s)
     p = channels.P_TTA if calibrator is None or calibrator.uses_tta else channels.P_SAFE

@@ -1,6 +1,7 @@
 """The hooks with injection, monitor and governor switched on."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,14 +11,14 @@ from donkeycar.vehicle import Vehicle
 from donkey_aicc import channels, wiring
 from donkey_aicc.bundle import Nets, save_bundle
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
-from donkey_aicc.calibration.mahalanobis import MahalanobisScore
-from donkey_aicc.calibration.statistics import Normaliser, ScoreStatistics
+from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.manifest import Manifest
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.vae import LATENT_CHANNELS, VAE
 from donkey_aicc.parts.injection_control import InjectionButtons
+from tests.synthetic_scores import synthetic_table
 
 
 @pytest.fixture
@@ -29,12 +30,11 @@ def monitor_bundle(tmp_path):
 
 @pytest.fixture
 def monitor_calibrator():
-    def distance(features):
-        return MahalanobisScore(np.zeros(features), np.ones(features), np.eye(features), 1.0, 1.0)
-
     fitted = AnomalyTemperature()
     fitted.temperatures, fitted.weights = {1: 1.0, 5: 1.2}, {"rho": 1.0, "delta": 0.5}
-    fitted.statistics = ScoreStatistics(1e-6, 10, Normaliser(0.01, 0.01), distance(1), distance(12), None, None, None)
+    table = synthetic_table(np.random.default_rng(0), horizons=(1, 5))
+    latent = np.random.default_rng(0).normal(size=(len(table), LATENT_CHANNELS))
+    fitted.statistics = ScoreStatistics.fit(replace(table, latent=latent))
     return fitted.to_json()
 
 

@@ -6,7 +6,10 @@ import numpy as np
 
 from donkey_aicc.bundle import Bundle
 from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.vae import LATENT_CHANNELS
 from donkey_aicc.parts import states
+from donkey_aicc.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.stream import StreamScorer
 
 MAXIMAL = 1.0  # what an unknown score counts as: the scores are clipped to [0, 1]
@@ -59,6 +62,8 @@ class MonitorStream:
             seed=seed,
         )
         self._statistics = statistics
+        if statistics is not None:
+            _check_statistics(statistics)
         self._rollout_every, self._max_rollout_age = rollout_every, max_rollout_age_frames
         self._gap_s, self._frozen_frames = gap_s, frozen_frames
         self._start_sequence()
@@ -103,3 +108,13 @@ class MonitorStream:
         if not finite:
             return states.NOT_FINITE
         return states.OK if rollout_age_frames <= self._max_rollout_age else states.STALE
+
+
+def _check_statistics(statistics: ScoreStatistics) -> None:
+    """Statistics of another version would fail at the first frame; here they fail before the drive."""
+    try:
+        statistics.frame_scores(1.0, np.zeros(len(FEATURE_NAMES)), np.zeros(LATENT_CHANNELS))
+    except ValueError as error:
+        raise AiccError(
+            f"the calibrator's statistics do not fit this version ({error}); run donkey-aicc calibrate again"
+        ) from error

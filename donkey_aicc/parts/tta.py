@@ -9,10 +9,12 @@ import numpy as np
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.parts.safety_predictor import SafetyPredictor, finite_list
+from donkey_aicc.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.tta import VIEWS, TTAPrediction, predict_tta
 
-FRAME_SCORE_NAMES = ("tta_spread", "density", "dac")
+FRAME_SCORES = ("tta_spread", "density", "dac")
+NO_FEATURES = np.zeros(len(FEATURE_NAMES))
 
 
 class TTA:
@@ -41,7 +43,7 @@ class TTA:
         self.views = views
         self.details = details
         self._statistics = statistics
-        self._score_names = tuple(name for name in score_names if name in FRAME_SCORE_NAMES)
+        self._score_names = tuple(name for name in score_names if name.removesuffix("_far") in FRAME_SCORES)
         self._randomness = FrameRandomness(seed, samples=1)
         self._gap_s, self._clock = gap_s, clock
         self.reset()
@@ -70,17 +72,14 @@ class TTA:
         return self._frame - 1
 
     def _frame_scores(self, found: TTAPrediction) -> dict[str, float]:
-        scores: dict[str, float] = {}
         if self._statistics is None or not self._score_names:
-            return scores
-        if self._statistics.spread is not None and "tta_spread" in self._score_names:
-            scores["tta_spread"] = float(self._statistics.spread.normalised(found.spread[0].mean().cpu().numpy()))
-        density = self._statistics.density
-        if density is not None and {"density", "dac"} & set(self._score_names):
-            distance = density.distance(found.features.cpu().numpy())
-            scores["density"] = float(density.from_distance(distance)[0])
-            scores["dac"] = float(density.dac_from_distance(distance)[0])
-        return {name: min(max(value, 0.0), 1.0) if value == value else value for name, value in scores.items()}
+            return {}
+        kinds = {name.removesuffix("_far") for name in self._score_names}
+        spread = found.spread[0].cpu().numpy() if "tta_spread" in kinds else None
+        features = found.features[0].cpu().numpy() if kinds & {"density", "dac"} else None
+        # The scores of the world model come from elsewhere: what is handed in for them here does not matter.
+        scores = self._statistics.frame_scores(1.0, NO_FEATURES, None, spread, features)
+        return {name: scores[name] for name in self._score_names if name in scores}
 
     def shutdown(self) -> None:
         """Nothing of this drive goes into the next."""

@@ -1,22 +1,23 @@
 """A small monitor for the parts' scenarios: untrained nets, a short context, statistics of the frames it will see."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from donkey_aicc.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
-from donkey_aicc.calibration.mahalanobis import MahalanobisScore
 from donkey_aicc.calibration.statistics import Normaliser, ScoreStatistics
 from donkey_aicc.manifest import Manifest
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
 from donkey_aicc.preprocess import to_model_image
-from donkey_aicc.score_table import HORIZONS
+from donkey_aicc.score_table import HORIZONS, ScoreTable
 from donkey_aicc.scoring.stream import StreamScorer
 
-CONTEXT = 12
+CONTEXT = 8
 SMALL = {"samples": 2, "rollout_steps": 3, "rollout_every": 3}
 
 
@@ -54,20 +55,36 @@ def bundle(tmp_path_factory):
 def statistics(bundle):
     """Nominal are the frames of `camera_frame` under the commands of `command_of`."""
     stream = StreamScorer(bundle, context=CONTEXT, **SMALL)
-    found = [stream.step(to_model_image(camera_frame(n))[None], np.array([command_of(n)])) for n in range(60)][CONTEXT:]
+    found = [stream.step(to_model_image(camera_frame(n))[None], np.array([command_of(n)])) for n in range(40)][CONTEXT:]
     rho = np.array([scores.rho_raw[0] for scores in found])
     features = np.stack([scores.features[0] for scores in found])
     latent = np.stack([scores.latent[0] for scores in found])
-    return ScoreStatistics(
-        regularisation=1e-6,
-        rows=len(found),
-        rho_raw=Normaliser(float(rho.mean()), max(float(rho.std()), 0.05 * float(rho.mean()))),
-        log_rho=MahalanobisScore.fit(np.log(rho)[:, None]),
-        dynamics=MahalanobisScore.fit(features, 1e-3),
-        latent_mean=MahalanobisScore.fit(latent, 0.1),
-        spread=Normaliser(0.01, 0.01),
-        density=None,
+    rows = len(found)
+
+    def unknown(columns):
+        return np.full((rows, columns), np.nan)
+
+    table = ScoreTable(
+        horizons=np.array(HORIZONS),
+        sequence=np.array(["a", "b"] * (rows // 2)),
+        index=np.arange(rows),
+        step=np.arange(rows),
+        p_safe=unknown(len(HORIZONS)),
+        p_tta=unknown(len(HORIZONS)),
+        tta_spread=np.random.default_rng(0).uniform(0.0, 0.02, (rows, len(HORIZONS))),
+        rho_raw=rho,
+        features=features,
+        latent=latent,
+        cnn_features=unknown(128),
+        mc_dropout=unknown(len(HORIZONS)),
+        valid=np.ones(rows, dtype=bool),
+        labels=unknown(len(HORIZONS)),
+        cte=unknown(1)[:, 0],
+        protocol=np.full(rows, ""),
+        severity=np.zeros(rows, dtype=np.int64),
     )
+    fitted = ScoreStatistics.fit(table, regularisation=1e-3)
+    return replace(fitted, rho_raw=Normaliser(fitted.rho_raw.mu, 0.05 * fitted.rho_raw.mu))
 
 
 @pytest.fixture

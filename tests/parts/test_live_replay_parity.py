@@ -77,7 +77,7 @@ def test_replay_gives_the_live_scores(bundle, wide_statistics, small, context, t
             car = world.vehicle
             return (*expert.run(car.x, car.y, car.yaw, car.speed), "local")
 
-    control = InjectionControl(parse_schedule("dark:3@15-25,bias:2@20-30,latency:2@28-40"), seed=1)
+    control = InjectionControl(parse_schedule("dark:3@15-25,bias:2@20-30,latency:2@28-36"), seed=1)
     notes = Notes()
     vehicle = dk.vehicle.Vehicle()
     sent = [channels.STEERING, channels.THROTTLE]
@@ -94,10 +94,10 @@ def test_replay_gives_the_live_scores(bundle, wide_statistics, small, context, t
     vehicle.add(scorer, inputs=[channels.IMAGE, *sent], outputs=scored)
     vehicle.add(LosslessTubWriter(tmp_path / "tub"), inputs=list(TYPES))
     vehicle.add(notes, inputs=LIVE)
-    vehicle.start(rate_hz=100_000, max_loop_count=45)
+    vehicle.start(rate_hz=100_000, max_loop_count=40)
 
     data = load_sequences([tmp_path / "tub"], max_gap_s=60.0, cache_dir=tmp_path / "cache")
-    assert [len(sequence) for sequence in data.sequences] == [45]
+    assert [len(sequence) for sequence in data.sequences] == [40]
     settings = ScoreSettings(**small, context=context, seed=4)
     table = score_sequences(bundle, data.sequences, settings=settings)
     scores = statistics.scores(table)

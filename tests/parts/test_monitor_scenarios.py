@@ -20,7 +20,7 @@ class Monitor:
 
     def __init__(self, bundle, calibrator, small, clock, camera, commands):
         statistics = calibrator.statistics if calibrator is not None else None
-        self.tta = TTA(SafetyPredictor(bundle), clock=clock)
+        self.tta = TTA(SafetyPredictor(bundle), views=2, clock=clock)
         self.scorer = WorldModelScorer(bundle, statistics, frozen_frames=FROZEN_FRAMES, clock=clock, **small)
         self.calibrator = AnomalyCalibrator(calibrator, HORIZONS, max_age_s=1.0)
         self.clock, self.camera, self.commands = clock, camera, commands

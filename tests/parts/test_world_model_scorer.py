@@ -3,11 +3,14 @@
 import json
 import threading
 import time
+from dataclasses import replace
 
 import donkeycar as dk
+import numpy as np
 import pytest
 
-from donkey_aicc.errors import ConfigError
+from donkey_aicc.calibration.mahalanobis import MahalanobisScore
+from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts import world_model_scorer
 from donkey_aicc.parts.monitor_stream import Scored
 from donkey_aicc.parts.world_model_scorer import Counts, WorldModelScorer
@@ -52,6 +55,20 @@ def test_outputs_are_plain_and_the_first_four_are_the_documented_channels(scorer
     rho, delta, age, valid, state, scores = scorer.run(camera(0), *commands(0))
     assert all(type(number) is float for number in (rho, delta, age)) and valid is False and type(state) is str
     json.dumps([rho, delta, age, valid, state, scores], allow_nan=False)
+
+
+def test_slow_scoring_in_the_loop_is_no_gap(bundle, statistics, small, clock, camera, commands, context):
+    scorer = WorldModelScorer(bundle, statistics, clock=clock, **small)
+    scorer.run(camera(0), *commands(0))
+    take = scorer._stream.take
+
+    def slow(frame):
+        clock.now += 2.0
+        return take(frame)
+
+    scorer._stream.take = slow
+    states = [scorer.run(camera(number), *commands(number))[4] for number in range(1, context)]
+    assert states == ["warming up"] * (context - 2) + ["ok"]
 
 
 def test_before_the_first_result_scores_are_maximal_and_invalid(scorer, camera, commands):
@@ -242,6 +259,8 @@ def test_the_thread_has_its_own_torch_setting(bundle, statistics, small, clock, 
 
 
 def test_mistakes_are_named(bundle, statistics):
+    with pytest.raises(AiccError, match="statistics do not fit this version"):
+        WorldModelScorer(bundle, replace(statistics, latent_mean=MahalanobisScore.fit(np.eye(6))))
     with pytest.raises(ConfigError, match="queue_frames must be >= 1, got 0"):
         WorldModelScorer(bundle, statistics, queue_frames=0)
     with pytest.raises(ConfigError, match="samples must be >= 1, got 0"):

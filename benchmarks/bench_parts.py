@@ -1,0 +1,161 @@
+"""The monitor's parts: cost per frame, then the whole monitor in a loop paced at 20 Hz, idle and beside a CPU hog.
+
+The nets are untrained: their weights do not change what they cost. AICC_BENCH_S sets the seconds per paced drive.
+"""
+
+import multiprocessing
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from donkey_aicc.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
+from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.manifest import Manifest
+from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.vae import VAE
+from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
+from donkey_aicc.parts.safety_predictor import SafetyPredictor
+from donkey_aicc.parts.tta import TTA
+from donkey_aicc.parts.world_model_scorer import WorldModelScorer
+from donkey_aicc.score_table import HORIZONS, ScoreTable
+
+RATE_HZ = 20
+CONTROL_PATH_LIMIT_MS = 15.0
+SECONDS = float(os.environ.get("AICC_BENCH_S", "20"))
+
+
+def make_bundle(folder: Path) -> Bundle:
+    manifest = Manifest(horizons=list(HORIZONS), action_stats={"mean": [0.0, 0.3], "std": [0.2, 0.05]})
+    save_bundle(folder, Nets(VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS))), manifest)
+    return Bundle.load(folder)
+
+
+def make_calibrator(rows: int = 200) -> AnomalyTemperature:
+    rng = np.random.default_rng(0)
+
+    def unknown(columns: int) -> np.ndarray:
+        return np.full((rows, columns), np.nan)
+
+    table = ScoreTable(
+        horizons=np.array(HORIZONS),
+        sequence=np.array(["a", "b"] * (rows // 2)),
+        index=np.arange(rows),
+        step=np.arange(rows),
+        p_safe=unknown(len(HORIZONS)),
+        p_tta=unknown(len(HORIZONS)),
+        tta_spread=unknown(len(HORIZONS)),
+        rho_raw=rng.uniform(0.1, 0.2, rows),
+        features=rng.normal(size=(rows, 12)),
+        latent=rng.normal(size=(rows, 64)),
+        cnn_features=unknown(128),
+        mc_dropout=unknown(len(HORIZONS)),
+        valid=np.ones(rows, dtype=bool),
+        labels=unknown(len(HORIZONS)),
+        cte=unknown(1)[:, 0],
+        protocol=np.full(rows, ""),
+        severity=np.zeros(rows, dtype=np.int64),
+    )
+    calibrator = AnomalyTemperature()
+    calibrator.temperatures = dict.fromkeys(HORIZONS, 1.5)
+    calibrator.weights = {"rho": 1.0, "delta": 1.0}
+    calibrator.statistics = ScoreStatistics.fit(table)
+    return calibrator
+
+
+def frames(count: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    return [rng.integers(0, 256, (120, 160, 3), dtype=np.uint8) for _ in range(count)]
+
+
+def told(name: str, times_ms: list[float]) -> None:
+    p50, p99 = np.percentile(times_ms, [50, 99])
+    print(f"{name:<28} mean {np.mean(times_ms):7.2f} ms  p50 {p50:7.2f} ms  p99 {p99:7.2f} ms")
+
+
+def bench_costs(bundle: Bundle, calibrator: AnomalyTemperature) -> None:
+    """Each part alone, on one thread."""
+    predictor = SafetyPredictor(bundle)
+    tta = TTA(predictor, details=True)
+    scorer = WorldModelScorer(bundle, calibrator.statistics)
+    part = AnomalyCalibrator(calibrator, bundle.horizons)
+    times: dict[str, list[float]] = {name: [] for name in ("predictor", "TTA (9 views)", "scorer", "calibrator", "control path")}
+    for number, image in enumerate(frames(240)):
+        marks = [time.perf_counter()]
+        predictor.run(image)
+        marks.append(time.perf_counter())
+        p_tta, _, frame_scores = tta.run(image)
+        marks.append(time.perf_counter())
+        scored = scorer.run(image, 0.1, 0.3)
+        marks.append(time.perf_counter())
+        part.run(p_tta, *scored, frame_scores)
+        marks.append(time.perf_counter())
+        if number >= 40:  # the first frames pay for set-up inside torch
+            spent = 1e3 * np.diff(marks)
+            for name, value in zip(times, [*spent, spent[1] + spent[3]], strict=True):
+                times[name].append(float(value))
+    for name, values in times.items():
+        told(name, values)
+    share = np.percentile(times["control path"], 99) / CONTROL_PATH_LIMIT_MS
+    print(f"control path (TTA with the prediction, calibrator): p99 is {share:.0%} of {CONTROL_PATH_LIMIT_MS:g} ms")
+
+
+def bench_loop(title: str, bundle: Bundle, calibrator: AnomalyTemperature) -> None:
+    """The monitor in a loop at 20 Hz with the scorer in its thread."""
+    import threading
+
+    tta = TTA(SafetyPredictor(bundle), details=True)
+    scorer = WorldModelScorer(bundle, calibrator.statistics)
+    part = AnomalyCalibrator(calibrator, bundle.horizons)
+    threading.Thread(target=scorer.update, daemon=True).start()
+    images = frames(50)
+    busy_ms: list[float] = []
+    ages_s: list[float] = []
+    missed = 0
+    due = began = time.perf_counter()
+    for number in range(int(SECONDS * RATE_HZ)):
+        start = time.perf_counter()
+        missed += start - due > 1.0 / RATE_HZ
+        p_tta, _, frame_scores = tta.run(images[number % len(images)])
+        scored = scorer.run_threaded(images[number % len(images)], 0.1, 0.3)
+        part.run(p_tta, *scored, frame_scores)
+        busy_ms.append(1e3 * (time.perf_counter() - start))
+        ages_s.append(scored[2])
+        due += 1.0 / RATE_HZ
+        time.sleep(max(0.0, due - time.perf_counter()))
+    counts, took_s = scorer.counts, time.perf_counter() - began
+    told(f"{title}: monitor in the loop", busy_ms)
+    print(
+        f"{title}: missed ticks {missed} of {len(busy_ms)}, scores {counts.frames_scored / took_s:.1f} a second, "
+        f"median age {1e3 * np.median(ages_s):.0f} ms, rollouts dropped {counts.rollouts_dropped}, "
+        f"frames dropped {counts.frames_dropped}"
+    )
+    scorer.shutdown()
+
+
+def hog() -> None:
+    while True:
+        pass
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        bundle, calibrator = make_bundle(Path(folder) / "bundle"), make_calibrator()
+        bench_costs(bundle, calibrator)
+        bench_loop("idle", bundle, calibrator)
+        burning = multiprocessing.get_context("spawn").Process(target=hog, daemon=True)
+        burning.start()
+        try:
+            bench_loop("one CPU hog", bundle, calibrator)
+        finally:
+            burning.kill()
+
+
+if __name__ == "__main__":
+    main()
