@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import secrets
-import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,13 +21,14 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.{secrets.token_hex(6)}{path.suffix}")
     # Made here and with the usual mode, so that the umask decides as for any new file; a file that stands keeps its own.
+    # Set again at the end, because some writers (safetensors) put a private file of their own in its place.
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    mode = (path if path.exists() else temporary).stat().st_mode
     try:
         yield temporary
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
-        if path.exists():
-            shutil.copymode(path, temporary)
+        os.chmod(temporary, stat.S_IMODE(mode))
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
