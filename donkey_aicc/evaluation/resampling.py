@@ -48,11 +48,11 @@ def bootstrap_interval(
 
 
 def calibration_splits(sequences: Sequence[str], seed: int, splits: int = 5, share: float = 0.8) -> list[list[str]]:
-    """Seeded random subsets of whole calibration sequences, each holding the given share of them (at least 2)."""
+    """Seeded random subsets of whole calibration sequences, each holding the given share of them (at least 3, if there are)."""
     names = sorted(set(sequences))
     if len(names) < 2:
         raise AiccError(f"calibration splits need at least 2 sequences, got {len(names)}")
-    size = max(2, round(share * len(names)))
+    size = max(min(3, len(names)), round(share * len(names)))
     rng = np.random.default_rng(seed)
     return [sorted(rng.choice(names, size=size, replace=False).tolist()) for _ in range(splits)]
 

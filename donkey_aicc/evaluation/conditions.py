@@ -1,0 +1,74 @@
+"""What is evaluated: the nominal test frames and, for each protocol, the frames that were driven under it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.evaluation.cells import rounded
+from donkey_aicc.score_table import ScoreTable
+
+NOMINAL = "nominal"
+PROTOCOL_ORDER = ("dark", "blur", "bias", "latency")
+_MARK = "~"
+
+
+def augmented_id(source: str, family: str, severity: int) -> str:
+    """Sequence id of a D_aug copy: `<source id>~<family>~<severity>`. The source decides which split it belongs to."""
+    return f"{source}{_MARK}{family}{_MARK}{severity}"
+
+
+def source_of(sequence: str) -> str:
+    """The calibration sequence a D_aug copy was made of."""
+    parts = sequence.rsplit(_MARK, 2)
+    if len(parts) != 3:
+        raise AiccError(f"a D_aug sequence id must read <source id>{_MARK}<family>{_MARK}<severity>, got {sequence!r}")
+    return parts[0]
+
+
+def of_sources(augmented: ScoreTable, sources: list[str]) -> ScoreTable:
+    """The D_aug rows made of the given calibration sequences."""
+    wanted = {name for name in augmented.sequences() if source_of(name) in set(sources)}
+    return augmented.of_sequences(wanted)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Rows with a full context only. For a protocol: only the frames driven under it (what comes before is warm-up)."""
+
+    name: str
+    table: ScoreTable
+
+    @property
+    def horizons(self) -> np.ndarray:
+        return self.table.horizons
+
+    @property
+    def labels(self) -> np.ndarray:
+        return self.table.labels
+
+
+def evaluated_conditions(test: ScoreTable, ood: Mapping[str, ScoreTable]) -> list[Condition]:
+    """Nominal first, then the protocols in the paper's order, then any others."""
+    found = [Condition(NOMINAL, test.select(test.valid.astype(bool) & (test.protocol == "")))]
+    known = [name for name in PROTOCOL_ORDER if name in ood]
+    for name in known + sorted(set(ood) - set(known)):
+        found.append(Condition(name, ood[name].select(ood[name].valid.astype(bool) & (ood[name].protocol == name))))
+    return found
+
+
+def describe(condition: Condition, table: ScoreTable) -> dict[str, object]:
+    """Counts for the data table; table: all frames of the condition, with those that only serve as label targets."""
+    labels = condition.labels
+    first = labels[:, 0]
+    known = first[~np.isnan(first)]
+    severities, counts = np.unique(condition.table.severity, return_counts=True)
+    return {
+        "sequences": len(condition.table.sequences()),
+        "frames": len(condition.table),
+        "frames_recorded": len(table),
+        "labelled_frames": int((~np.isnan(labels)).any(axis=1).sum()),
+        "safe_percent": rounded(100.0 * known.mean()) if len(known) else None,
+        "frames_by_severity": {str(int(s)): int(n) for s, n in zip(severities, counts, strict=True)},
+    }

@@ -1,0 +1,141 @@
+"""Low confidence as an alarm: how long before a departure it comes, and how often per lap for nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.calibration.base import Calibrator
+from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
+from donkey_aicc.errors import ConfigError
+from donkey_aicc.evaluation.cells import rounded
+from donkey_aicc.evaluation.lead_time import LeadTimes, lead_times
+from donkey_aicc.score_table import ScoreTable
+
+SLOW_DOWN_AT = 0.6  # where the governor starts to slow down by default
+ALLOWED_PER_LAP = 1.0
+_CANDIDATES = 60
+
+
+@dataclass(frozen=True)
+class Driving:
+    """What is needed to speak of seconds, laps and departures."""
+
+    departed_m: float  # |cte| beyond which the car has left its lane
+    rate_hz: float = 20.0
+    frames_per_lap: float | None = None  # None: false alarms per 1000 frames instead of per lap
+    window_s: float = 3.0  # an alarm up to this long before a departure announces it
+
+    def __post_init__(self) -> None:
+        for name in ("departed_m", "rate_hz", "window_s"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} must be > 0, got {getattr(self, name)}")
+        if self.frames_per_lap is not None and not self.frames_per_lap > 0:
+            raise ConfigError(f"frames_per_lap must be > 0, got {self.frames_per_lap}")
+
+    @property
+    def unit_frames(self) -> float:
+        return self.frames_per_lap or 1000.0
+
+
+@dataclass(frozen=True)
+class _Signal:
+    """Least confidence over the horizons, frame by frame; NaN (no alarm) while the context is not full."""
+
+    value: np.ndarray
+    table: ScoreTable
+
+    def judge(self, threshold: float, driving: Driving) -> LeadTimes:
+        return lead_times(
+            self.value,
+            self.table.cte,
+            self.table.sequence,
+            limit_m=driving.departed_m,
+            threshold=threshold,
+            rate_hz=driving.rate_hz,
+            window_s=driving.window_s,
+        )
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A table with the scores of its valid rows, which all methods share."""
+
+    table: ScoreTable
+    valid: np.ndarray
+    part: ScoreTable
+    scores: Scores
+
+    @classmethod
+    def of(cls, table: ScoreTable, statistics: ScoreStatistics) -> "_Scored":
+        valid = table.valid.astype(bool)
+        part = table.select(valid)
+        return cls(table, valid, part, statistics.scores(part))
+
+    def signal(self, calibrator: Calibrator) -> _Signal:
+        value = np.full(len(self.table), np.nan)
+        value[self.valid] = calibrator.predict(self.part, self.scores).min(axis=1)
+        return _Signal(value, self.table)
+
+
+def early_warning(
+    calibrators: Mapping[str, Calibrator],
+    statistics: ScoreStatistics,
+    test: ScoreTable,
+    ood: Mapping[str, ScoreTable],
+    driving: Driving,
+) -> dict[str, Any]:
+    """Per method, at two thresholds: the governor's, and the one that costs one false alarm per nominal lap."""
+    found: dict[str, Any] = {}
+    calm = _Scored.of(test, statistics)
+    stirred = {protocol: _Scored.of(table, statistics) for protocol, table in ood.items()}
+    for name, calibrator in calibrators.items():
+        nominal = calm.signal(calibrator)
+        odd = {protocol: scored.signal(calibrator) for protocol, scored in stirred.items()}
+        matched = _threshold_for(nominal, driving)
+        found[name] = {
+            "governor": _judged(nominal, odd, SLOW_DOWN_AT, driving),
+            "matched": _judged(nominal, odd, matched, driving),
+        }
+    return found
+
+
+def _threshold_for(nominal: _Signal, driving: Driving) -> float:
+    """The largest threshold below which every candidate keeps to the allowed false alarms on nominal driving."""
+    known = nominal.value[np.isfinite(nominal.value)]
+    chosen = 0.0
+    for threshold in np.unique(np.quantile(known, np.linspace(0.0, 1.0, _CANDIDATES))):
+        if nominal.judge(float(threshold), driving).false_alarms_per_lap(driving.unit_frames) > ALLOWED_PER_LAP:
+            break
+        chosen = float(threshold)
+    return chosen
+
+
+def _judged(nominal: _Signal, odd: Mapping[str, _Signal], threshold: float, driving: Driving) -> dict[str, Any]:
+    calm = nominal.judge(threshold, driving)
+    found: dict[str, Any] = {
+        "threshold": rounded(threshold),
+        "nominal": _numbers(calm, driving),
+        "protocols": {},
+    }
+    for protocol, signal in odd.items():
+        found["protocols"][protocol] = _numbers(signal.judge(threshold, driving), driving)
+    return found
+
+
+def _numbers(times: LeadTimes, driving: Driving) -> dict[str, Any]:
+    announced = times.departures - times.missed
+    numbers: dict[str, Any] = {
+        "departures": times.departures,
+        "announced": announced,
+        "announced_share": rounded(announced / times.departures) if times.departures else None,
+        "median_lead_s": rounded(times.median_s()),
+        "false_alarms": times.false_alarms,
+        "false_alarms_per_unit": rounded(times.false_alarms_per_lap(driving.unit_frames)),
+    }
+    if not times.departures:
+        numbers["reason"] = "no departure"
+    elif not announced:
+        numbers["reason"] = "no departure was announced"
+    return numbers

@@ -1,0 +1,89 @@
+"""What a score buys: mean OOD ECE against nominal ECE while its weight grows from 0.
+
+One number on OOD data can always be lowered by heating every frame, at the price of nominal calibration. A score is worth
+something where its curve lies below that of uniform heating. All curves start from the same TTA probabilities and T_k.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from donkey_aicc.calibration.heating import base_logits
+from donkey_aicc.calibration.probability import sigmoid
+from donkey_aicc.calibration.statistics import Scores
+from donkey_aicc.calibration.temperature import fit_temperatures
+from donkey_aicc.evaluation.binned import mean_ece
+from donkey_aicc.evaluation.conditions import NOMINAL, Condition
+from donkey_aicc.score_table import ScoreTable
+
+UNIFORM = "uniform"
+FRONTIER_SCORES = {
+    UNIFORM: "Uniform heating",
+    "rho": "rho",
+    "delta": "delta",
+    "rho_delta": "rho + delta",
+    "rho_two_sided": "|rho|",
+    "latent": "Latent distance",
+    "dac": "DAC's feature density",
+    "tta_spread": "TTA spread",
+}
+WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.3, 1.7, 2.2, 3.0, 4.0)
+
+Curve = np.ndarray  # (weights, 2): nominal ECE, mean OOD ECE; NaN where undefined
+Frontier = dict[str, Curve]
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    logits: np.ndarray  # (N, K) logit(p_tta) / T_k
+    condition: Condition
+    scores: Scores
+
+
+def trace_frontier(
+    calibration: ScoreTable, conditions: Sequence[Condition], scores: Mapping[str, Scores], weights: Sequence[float] = WEIGHTS
+) -> Frontier:
+    """score -> curve. Scores whose column was not recorded are left out."""
+    temperatures = fit_temperatures(calibration, calibration.p_tta, "the frontier")
+    prepared = [_Prepared(base_logits(c.table.p_tta, c.horizons, temperatures), c, scores[c.name]) for c in conditions]
+    found = {}
+    for name in FRONTIER_SCORES:
+        heats = [_heat(name, one.scores, len(one.logits)) for one in prepared]
+        if all(heat is not None for heat in heats):
+            found[name] = np.array([_point(prepared, heats, weight) for weight in weights])
+    return found
+
+
+def ood_ece_at(curve: Curve, nominal_ece: float) -> float:
+    """Least mean OOD ECE on the curve whose nominal ECE stays within the given one, straight between points; NaN if none."""
+    if not np.isfinite(curve).all():
+        return float("nan")
+    best = float("nan")
+    for (x0, y0), (x1, y1) in zip(curve[:-1], curve[1:], strict=True):
+        candidates = [y for x, y in ((x0, y0), (x1, y1)) if x <= nominal_ece]
+        if min(x0, x1) < nominal_ece < max(x0, x1):
+            candidates.append(y0 + (y1 - y0) * (nominal_ece - x0) / (x1 - x0))
+        best = float(np.nanmin([best, *candidates])) if candidates else best
+    return best
+
+
+def _heat(name: str, scores: Scores, rows: int) -> np.ndarray | None:
+    if name == UNIFORM:
+        return np.ones(rows)
+    if name == "rho_delta":
+        return scores["rho"] + scores["delta"]
+    return scores.get(name)
+
+
+def _point(prepared: Sequence[_Prepared], heats: Sequence[np.ndarray | None], weight: float) -> tuple[float, float]:
+    nominal, odd = float("nan"), []
+    for one, heat in zip(prepared, heats, strict=True):
+        assert heat is not None
+        confidence = sigmoid(one.logits * np.exp(-weight * heat)[:, None])
+        error = mean_ece(confidence, one.condition.labels, one.condition.horizons)
+        if one.condition.name == NOMINAL:
+            nominal = error
+        else:
+            odd.append(error)
+    return nominal, float(np.mean(odd))

@@ -1,0 +1,60 @@
+"""How much the ridge in delta's covariance matters."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
+from donkey_aicc.calibration.pool import build_pool
+from donkey_aicc.evaluation.binned import mean_ece
+from donkey_aicc.evaluation.cells import Cell, mean_of, spread_cell
+from donkey_aicc.evaluation.conditions import NOMINAL, Condition, of_sources
+from donkey_aicc.evaluation.metrics import Measured, auroc
+from donkey_aicc.score_table import ScoreTable
+
+LAMBDAS = (1e-8, 1e-6, 1e-4, 1e-2)
+_FEW_REFERENCES = 16  # the feature density is not used here
+
+
+def lambda_sensitivity(
+    calibration: ScoreTable,
+    augmented: ScoreTable,
+    splits: Sequence[tuple[list[str], int, int]],
+    conditions: Sequence[Condition],
+    lambdas: Sequence[float] = LAMBDAS,
+) -> dict[str, dict[str, Cell]]:
+    """lambda -> ours' OOD and nominal ECE, delta's mean OOD AUROC and weight; splits: (sequences, folds, seed)."""
+    found = {}
+    for value in lambdas:
+        rows = [_one(calibration, augmented, split, conditions, value) for split in splits]
+        found[f"{value:g}"] = {name: spread_cell([row[name] for row in rows]) for name in rows[0]}
+    return found
+
+
+def _one(
+    calibration: ScoreTable,
+    augmented: ScoreTable,
+    split: tuple[list[str], int, int],
+    conditions: Sequence[Condition],
+    regularisation: float,
+) -> dict[str, Measured]:
+    sources, folds, seed = split
+    chosen = calibration.of_sequences(sources)
+    pool = build_pool(chosen, of_sources(augmented, sources), folds, seed, regularisation, max_references=_FEW_REFERENCES)
+    ours = AnomalyTemperature().fit(chosen, pool)
+    eces, delta, scores = {}, {}, {}
+    for condition in conditions:
+        scores[condition.name] = pool.statistics.scores(condition.table)
+        confidence = ours.predict(condition.table, scores[condition.name])
+        eces[condition.name] = Measured(mean_ece(confidence, condition.labels, condition.horizons), "no labelled samples")
+        if condition.name != NOMINAL:
+            pair = [scores[NOMINAL]["delta_z"], scores[condition.name]["delta_z"]]
+            delta[condition.name] = auroc(np.concatenate(pair), np.repeat([0.0, 1.0], [len(values) for values in pair]))
+    nominal = eces.pop(NOMINAL)
+    return {
+        "ood_ece": mean_of(list(eces.values()), list(eces)),
+        "nominal_ece": nominal,
+        "delta_auroc": mean_of(list(delta.values()), list(delta)),
+        "w_rho": Measured(ours.weights["rho"]),
+        "w_delta": Measured(ours.weights["delta"]),
+    }

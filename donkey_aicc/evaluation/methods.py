@@ -1,0 +1,83 @@
+"""The rows of the calibration tables: which there are, what they belong to, and fitting all of them on one split."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from donkey_aicc.calibration.base import Calibrator
+from donkey_aicc.calibration.catalogue import ABLATION, BASELINES, CONTROLS, FURTHER, OURS, make_calibrator
+from donkey_aicc.calibration.controls import UniformHeating
+from donkey_aicc.calibration.pool import Pool
+from donkey_aicc.calibration.statistics import Scores
+from donkey_aicc.errors import AiccError
+from donkey_aicc.evaluation.binned import mean_ece
+from donkey_aicc.evaluation.conditions import Condition
+from donkey_aicc.score_table import ScoreTable
+
+PLUS = "aicc_plus"
+HEATED_TO_OURS = "uniform_heating"
+HEATED_TO_PLUS = "uniform_heating_plus"
+
+GROUPS = {"baseline": "Baselines", "ablation": "Ours and its ablation", "further": "Further scores", "control": "Controls"}
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row."""
+
+    name: str
+    label: str
+    group: str  # a key of GROUPS
+
+
+def _label(name: str) -> str:
+    return "Ours (TTA + rho + delta)" if name == OURS else make_calibrator(name).label
+
+
+METHODS: dict[str, Method] = {
+    name: Method(name, _label(name), group)
+    for group, names in (("baseline", BASELINES), ("ablation", ABLATION), ("further", FURTHER), ("control", CONTROLS))
+    for name in names
+}
+METHODS[HEATED_TO_OURS] = Method(HEATED_TO_OURS, "Uniform heating to ours' nominal ECE", "control")
+METHODS[HEATED_TO_PLUS] = Method(HEATED_TO_PLUS, "Uniform heating to AICC+'s nominal ECE", "control")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Calibrators of one split; a row that could not be fitted has a reason instead."""
+
+    calibrators: dict[str, Calibrator]
+    failed: dict[str, str]
+
+
+def fit_methods(calibration: ScoreTable, pool: Pool, nominal: Condition, nominal_scores: Scores) -> Fitted:
+    """Fit every row; the uniform heatings get the nominal test error of the method they are compared with as a gift."""
+    calibrators: dict[str, Calibrator] = {}
+    failed: dict[str, str] = {}
+    for name in METHODS:
+        if name in (HEATED_TO_OURS, HEATED_TO_PLUS):
+            continue
+        try:
+            calibrators[name] = make_calibrator(name).fit(calibration, pool)
+        except AiccError as error:
+            failed[name] = str(error)
+    for name, target in ((HEATED_TO_OURS, OURS), (HEATED_TO_PLUS, PLUS)):
+        if target not in calibrators:
+            failed[name] = f"{METHODS[target].label} could not be fitted"
+            continue
+        try:
+            calibrators[name] = _heated(name, calibrators[target], calibration, nominal, nominal_scores)
+        except AiccError as error:
+            failed[name] = str(error)
+    return Fitted(calibrators, failed)
+
+
+def _heated(
+    name: str, compared: Calibrator, calibration: ScoreTable, nominal: Condition, nominal_scores: Scores
+) -> UniformHeating:
+    def error(confidence: np.ndarray) -> float:
+        return mean_ece(confidence, nominal.labels, nominal.horizons)
+
+    heating = UniformHeating(name, METHODS[name].label).fit(calibration)
+    return heating.heat_to(nominal.table, error(compared.predict(nominal.table, nominal_scores)), error)

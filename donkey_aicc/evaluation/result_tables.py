@@ -1,0 +1,186 @@
+"""Every table of the report, built from results.json alone, with the paper's numbers beside ours."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from donkey_aicc.calibration.catalogue import ABLATION, OURS
+from donkey_aicc.evaluation.collect import OOD_MEAN, SHOWN_HORIZONS
+from donkey_aicc.evaluation.conditions import NOMINAL
+from donkey_aicc.evaluation.methods import GROUPS, PLUS
+from donkey_aicc.evaluation.more_tables import (
+    early_warning_table,
+    family_weights_table,
+    frontier_table,
+    lambda_table,
+    monotonicity_table,
+    runtime_table,
+    weights_table,
+    wilcoxon_table,
+)
+from donkey_aicc.evaluation.ood_detection import OOD_ROWS
+from donkey_aicc.evaluation.paper_numbers import PAPER_BASE_AUROC, PAPER_DATA, PAPER_ECE, PAPER_NOMINAL_ECE, PAPER_OOD_AUROC
+from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value
+
+Results = dict[str, Any]
+
+
+def all_tables(results: Results) -> list[Table]:
+    """In the order of the report."""
+    return [
+        calibration_table(results),
+        protocol_table(results),
+        ablation_table(results),
+        wilcoxon_table(results),
+        frontier_table(results),
+        ood_detection_table(results),
+        base_predictor_table(results),
+        early_warning_table(results),
+        weights_table(results),
+        family_weights_table(results),
+        monotonicity_table(results, "protocols"),
+        monotonicity_table(results, "d_aug"),
+        lambda_table(results),
+        data_table(results),
+        runtime_table(results),
+    ]
+
+
+def calibration_table(results: Results) -> Table:
+    """The one to read: OOD ECE with its price on nominal data and the scores that heating cannot buy."""
+    columns = [
+        Column("ood_ece", "OOD ECE", better=LOWER),
+        Column("ood_ece_paper", "paper", paper=True),
+        Column("ood_ece_interval", "95 % interval", text=True),
+        Column("nominal_ece", "Nominal ECE", better=LOWER),
+        Column("nominal_ece_paper", "paper", paper=True),
+        Column("ood_nll", "OOD NLL", better=LOWER),
+        Column("nominal_nll", "Nominal NLL", better=LOWER),
+        Column("ood_brier", "OOD Brier", better=LOWER),
+        Column("nominal_brier", "Nominal Brier", better=LOWER),
+        Column("ood_aurc", "OOD AURC", better=LOWER),
+        Column("nominal_aurc", "Nominal AURC", better=LOWER),
+        Column("ood_auroc", "OOD AUROC", better=HIGHER),
+    ]
+    rows = []
+    for name, one in results["calibration"].items():
+        values = {
+            "ood_ece_paper": Value(PAPER_ECE.get(name, {}).get("mean")),
+            "nominal_ece_paper": Value(PAPER_NOMINAL_ECE.get(name)),
+            "ood_ece_interval": Value(text=interval_text(results["intervals"].get(name, {}).get("ood_ece"))),
+        }
+        for metric in ("ece", "nll", "brier", "aurc", "auroc"):
+            values[f"ood_{metric}"] = Value.of(one[metric][OOD_MEAN])
+            values[f"nominal_{metric}"] = Value.of(one[metric][NOMINAL])
+        rows.append(_method_row(name, one, values))
+    note = (
+        "Mean over protocols, horizons 5 to 50 and splits, ± its standard deviation over splits. The interval "
+        "comes from drawing whole "
+        "drives anew. Best value of the methods in bold; controls do not compete: they show what can be had "
+        "without any anomaly score. "
+        "A low OOD ECE with a high nominal ECE is bought by heating everything."
+    )
+    return Table("calibration", "Calibration: every method and its price", columns, rows, note)
+
+
+def protocol_table(results: Results) -> Table:
+    """ECE per protocol beside the paper's."""
+    names = list(results["calibration"])
+    return _per_protocol(results, names, "ece_by_protocol", "ECE per protocol")
+
+
+def ablation_table(results: Results) -> Table:
+    """The paper's ablation rows."""
+    return _per_protocol(results, list(ABLATION), "ablation", "Ablation: ECE per protocol", grouped=False)
+
+
+def _per_protocol(results: Results, names: Sequence[str], key: str, title: str, grouped: bool = True) -> Table:
+    columns = []
+    for condition, label in _protocol_columns(results):
+        columns += [Column(condition, label, better=LOWER), Column(f"{condition}_paper", "paper", paper=True)]
+    columns.append(Column(NOMINAL, "Nominal", better=LOWER))
+    rows = []
+    for name in names:
+        one = results["calibration"][name]
+        values = {NOMINAL: Value.of(one["ece"][NOMINAL])}
+        for condition, _ in _protocol_columns(results):
+            values[condition] = Value.of(one["ece"][condition])
+            values[f"{condition}_paper"] = Value(PAPER_ECE.get(name, {}).get(_paper_key(condition)))
+        rows.append(_method_row(name, one, values, grouped))
+    return Table(key, title, columns, rows, "Horizon-averaged top-label ECE, mean ± standard deviation over splits.")
+
+
+def ood_detection_table(results: Results) -> Table:
+    """How well each score tells anomalous from nominal frames."""
+    columns = []
+    for condition, label in _protocol_columns(results):
+        columns += [Column(condition, label, better=HIGHER), Column(f"{condition}_paper", "paper", paper=True)]
+    groups = dict.fromkeys(("msp", "entropy", "mc_dropout"), "From the prediction") | {"feature_norm": "From its features"}
+    groups |= dict.fromkeys(("rho", "delta", "rho_delta"), "From the world model")
+    rows = []
+    for name in OOD_ROWS:
+        one = results["ood_detection"][name]
+        values = {}
+        for condition, _ in _protocol_columns(results):
+            values[condition] = Value.of(one[condition])
+            values[f"{condition}_paper"] = Value(PAPER_OOD_AUROC.get(name, {}).get(_paper_key(condition)))
+        rows.append(Row(one["label"], values, groups.get(name, "Further scores"), strong=name == "rho_delta"))
+    note = (
+        "AUROC of nominal test frames against the frames of each protocol; 0.5 is guessing, below it the "
+        "score points the wrong way."
+    )
+    return Table("ood_detection", "Detecting the anomaly", columns, rows, note, first="Score")
+
+
+def base_predictor_table(results: Results) -> Table:
+    """AUROC of the raw prediction."""
+    horizons = [str(k) for k in SHOWN_HORIZONS if k in results["settings"]["horizons"]] + ["mean"]
+    columns = []
+    for key in horizons:
+        label = "Mean" if key == "mean" else f"k = {key}"
+        columns += [Column(f"k_{key}", label), Column(f"k_{key}_paper", "paper", paper=True)]
+    rows = []
+    for condition, one in results["base_predictor"].items():
+        values = {f"k_{key}": Value.of(one[key]) for key in horizons}
+        values |= {f"k_{key}_paper": Value(PAPER_BASE_AUROC.get(condition, {}).get(key)) for key in horizons}
+        rows.append(Row(condition.capitalize(), values))
+    note = "AUROC for safe against unsafe, k steps ahead; the mean is the trapezoid over k = 5 to 50."
+    return Table("base_predictor", "The safety predictor before any calibration", columns, rows, note, first="Condition")
+
+
+def data_table(results: Results) -> Table:
+    """How much was evaluated."""
+    columns = []
+    for key, label, digits in (("sequences", "Sequences", 0), ("frames", "Frames", 0), ("safe_percent", "% safe", 1)):
+        columns += [Column(key, label, digits), Column(f"{key}_paper", "paper", digits, paper=True)]
+    columns += [Column("frames_recorded", "Frames recorded", 0), Column("frames_by_severity", "Frames by severity", text=True)]
+    rows = []
+    for condition, one in results["data"].items():
+        paper = PAPER_DATA.get(condition, {})
+        values = {key: Value(one[key]) for key in ("sequences", "frames", "safe_percent", "frames_recorded")}
+        values |= {f"{key}_paper": Value(paper.get(key)) for key in ("sequences", "frames", "safe_percent")}
+        values["frames_by_severity"] = Value(text=", ".join(f"{s}: {n}" for s, n in one["frames_by_severity"].items()))
+        names = {"augmented": "D_aug", NOMINAL: "Nominal test"}
+        rows.append(Row(names.get(condition, condition.capitalize()), values))
+    note = (
+        "Frames with a full context; for a protocol only those driven under it. Frames recorded include warm-up and what follows."
+    )
+    return Table("data", "What was evaluated", columns, rows, note, first="Condition")
+
+
+def interval_text(stored: dict[str, Any] | None) -> str:
+    if stored is None or stored["low"] is None:
+        return "–"
+    return f"{stored['low']:.3f} to {stored['high']:.3f}"
+
+
+def _protocol_columns(results: Results) -> list[tuple[str, str]]:
+    return [(name, name.capitalize()) for name in results["settings"]["protocols"]] + [(OOD_MEAN, "OOD mean")]
+
+
+def _paper_key(condition: str) -> str:
+    return "mean" if condition == OOD_MEAN else condition
+
+
+def _method_row(name: str, one: dict[str, Any], values: dict[str, Value], grouped: bool = True) -> Row:
+    group = GROUPS[one["group"]] if grouped else ""
+    return Row(one["label"], values, group, ranked=one["group"] != "control", strong=name in (OURS, PLUS))

@@ -1,0 +1,124 @@
+"""Everything that is measured on one random split of the calibration sequences."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
+from donkey_aicc.calibration.pool import build_pool
+from donkey_aicc.calibration.statistics import Scores
+from donkey_aicc.evaluation import metrics
+from donkey_aicc.evaluation.binned import bin_sums, ece_of_sums
+from donkey_aicc.evaluation.conditions import NOMINAL, Condition, of_sources
+from donkey_aicc.evaluation.frontier import Frontier, trace_frontier
+from donkey_aicc.evaluation.horizons import horizon_average, per_horizon
+from donkey_aicc.evaluation.methods import METHODS, Fitted, fit_methods
+from donkey_aicc.evaluation.metrics import Measured
+from donkey_aicc.evaluation.ood_detection import ood_auroc
+from donkey_aicc.score_table import ScoreTable
+
+METRICS: dict[str, Callable[[np.ndarray, np.ndarray], Measured]] = {
+    "ece": metrics.ece_top_label,
+    "ace": metrics.ace,
+    "sce": metrics.sce,
+    "ece_binary": metrics.ece_binary,
+    "nll": metrics.nll,
+    "brier": metrics.brier,
+    "aurc": metrics.aurc,
+    "auroc": metrics.auroc,
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One method on one condition."""
+
+    by_horizon: dict[str, list[Measured]]  # metric -> one number per horizon
+    mean: dict[str, Measured]  # metric -> horizon average
+    sums: np.ndarray  # (sequences, K, bins, 3) for resampling and reliability diagrams
+    nll_sums: np.ndarray  # (sequences, K, 2): count and summed NLL
+
+
+@dataclass(frozen=True)
+class SplitStudy:
+    """Results of one split. Rows that could not be fitted are in `failed` and nowhere else."""
+
+    outcomes: dict[str, dict[str, Outcome]]  # method -> condition
+    failed: dict[str, str]
+    ood_detection: dict[str, dict[str, Measured]]  # protocol -> row of OOD_ROWS
+    weights: dict[str, dict[str, float]]  # method -> score -> weight
+    temperatures: dict[str, dict[int, float]]  # method -> horizon -> T_k
+    frontier: Frontier
+
+
+def study_split(
+    calibration: ScoreTable,
+    augmented: ScoreTable,
+    sources: Sequence[str],
+    conditions: Sequence[Condition],
+    folds: int,
+    seed: int,
+    advance: Callable[[int], None],
+) -> SplitStudy:
+    """Fit on the given calibration sequences and what D_aug made of them; measure on the fixed conditions."""
+    chosen = calibration.of_sequences(sources)
+    pool = build_pool(chosen, of_sources(augmented, list(sources)), folds=folds, seed=seed)
+    scores = {condition.name: pool.statistics.scores(condition.table) for condition in conditions}
+    fitted = fit_methods(chosen, pool, conditions[0], scores[NOMINAL])
+    outcomes: dict[str, dict[str, Outcome]] = {}
+    groups = {condition.name: np.unique(condition.table.sequence, return_inverse=True) for condition in conditions}
+    for name in METHODS:
+        if name in fitted.calibrators:
+            outcomes[name] = {
+                condition.name: _outcome(fitted, name, condition, scores[condition.name], *groups[condition.name])
+                for condition in conditions
+            }
+        advance(1)
+    return SplitStudy(
+        outcomes=outcomes,
+        failed=fitted.failed,
+        ood_detection={c.name: ood_auroc(conditions[0].table, c.table, pool.statistics) for c in conditions[1:]},
+        weights=_weights(fitted),
+        temperatures=_temperatures(fitted),
+        frontier=trace_frontier(chosen, conditions, scores),
+    )
+
+
+def _outcome(fitted: Fitted, name: str, condition: Condition, scores: Scores, names: np.ndarray, number: np.ndarray) -> Outcome:
+    confidence = fitted.calibrators[name].predict(condition.table, scores)
+    labels, horizons = condition.labels, condition.horizons
+    sums = bin_sums(confidence, labels, number, len(names))
+    by_horizon = {metric: per_horizon(METRICS[metric], confidence, labels) for metric in METRICS if metric != "ece"}
+    by_horizon["ece"] = _eces(sums)
+    mean = {metric: horizon_average(values, horizons) for metric, values in by_horizon.items()}
+    return Outcome(by_horizon, mean, sums, _nll_sums(confidence, labels, number, len(names)))
+
+
+def _eces(sums: np.ndarray) -> list[Measured]:
+    total = sums.sum(axis=0)
+    return [Measured(float(e), "" if np.isfinite(e) else "no labelled samples") for e in ece_of_sums(total)]
+
+
+def _nll_sums(confidence: np.ndarray, labels: np.ndarray, number: np.ndarray, groups: int) -> np.ndarray:
+    given = np.clip(np.where(labels > 0.5, confidence, 1.0 - confidence), 1e-6, 1.0)
+    known = ~np.isnan(labels)
+    loss = np.where(known, -np.log(given), 0.0)
+    horizons = labels.shape[1]
+    found = np.zeros((groups, horizons, 2))
+    for column in range(horizons):
+        found[:, column, 0] = np.bincount(number, weights=known[:, column], minlength=groups)
+        found[:, column, 1] = np.bincount(number, weights=loss[:, column], minlength=groups)
+    return found
+
+
+def _weights(fitted: Fitted) -> dict[str, dict[str, float]]:
+    return {name: dict(c.weights) for name, c in fitted.calibrators.items() if isinstance(c, AnomalyTemperature) and c.weights}
+
+
+def _temperatures(fitted: Fitted) -> dict[str, dict[int, float]]:
+    found: dict[str, dict[int, float]] = {}
+    for name in ("temperature", "tta"):
+        if name in fitted.calibrators:
+            found[name] = dict(fitted.calibrators[name].temperatures)  # type: ignore[attr-defined]
+    return found

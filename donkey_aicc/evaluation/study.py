@@ -1,0 +1,200 @@
+"""The whole evaluation: score tables in, one JSON-able dictionary out (docs/evaluation.md lists its keys).
+
+Every split of the calibration sequences refits statistics and calibrators; test tables stay the same throughout.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
+from donkey_aicc.calibration.catalogue import OURS, make_calibrator
+from donkey_aicc.calibration.pool import Pool, build_pool
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.evaluation import collect
+from donkey_aicc.evaluation.cells import rounded
+from donkey_aicc.evaluation.conditions import NOMINAL, Condition, describe, evaluated_conditions
+from donkey_aicc.evaluation.early_warning import Driving, early_warning
+from donkey_aicc.evaluation.input_checks import check_inputs, check_sequence_count, check_two_classes
+from donkey_aicc.evaluation.lambda_sensitivity import LAMBDAS, lambda_sensitivity
+from donkey_aicc.evaluation.methods import METHODS, PLUS
+from donkey_aicc.evaluation.monotonicity import measure_monotonicity
+from donkey_aicc.evaluation.resampling import calibration_splits
+from donkey_aicc.evaluation.split_study import study_split
+from donkey_aicc.evaluation.summary import summarise
+from donkey_aicc.progress import Progress
+from donkey_aicc.score_table import ScoreTable
+
+SCHEMA_VERSION = 1
+SEEDS = 5
+FOLDS = 5
+DRAWS = 1000
+WARNING_METHODS = ("none", "temperature", "dac", OURS, PLUS)
+_SPLIT_TRIES = 40
+
+Results = dict[str, Any]
+SplitPlan = tuple[list[str], int, int]  # calibration sequences, folds, seed
+
+
+def evaluate(
+    calibration: ScoreTable,
+    augmented: ScoreTable,
+    test: ScoreTable,
+    ood: Mapping[str, ScoreTable],
+    *,
+    seeds: int = SEEDS,
+    folds: int = FOLDS,
+    seed: int = 0,
+    draws: int = DRAWS,
+    lambdas: Sequence[float] = LAMBDAS,
+    driving: Driving | None = None,
+    runtime: Mapping[str, Any] | None = None,
+    about: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
+) -> Results:
+    """calibration, test: nominal drives; augmented: D_aug of the calibration drives; ood: protocol -> its drives.
+
+    seeds: splits of the calibration sequences; draws: resamples of whole sequences for the intervals; driving: what lead
+    times need; runtime: `runtime.measure_runtime`; about: facts to print on the report (names and values).
+    """
+    _check_counts(seeds, draws)
+    check_inputs(calibration, augmented, test, ood)
+    conditions = evaluated_conditions(test, ood)
+    plans, more_notes = plan_splits(calibration, seeds, folds, seed)
+    with Progress("evaluating", total=seeds * len(METHODS), unit="fits") as bar:
+        studies = [
+            study_split(calibration, augmented, sources, conditions, split_folds, split_seed, bar.advance)
+            for sources, split_folds, split_seed in plans
+        ]
+    whole = _whole_pool(calibration, augmented, folds, seed)
+    tables = {condition.name: test if condition.name == NOMINAL else ood[condition.name] for condition in conditions}
+    results: Results = {
+        "schema_version": SCHEMA_VERSION,
+        "settings": _settings(conditions, plans, seed, draws),
+        "about": dict(about or {}),
+        "notes": [*notes, *more_notes],
+        "summary": [],
+        "data": _data(calibration, augmented, conditions, tables),
+        "base_predictor": collect.base_predictor(conditions),
+        "ood_detection": collect.ood_detection(studies),
+        "calibration": collect.calibration(studies),
+        "intervals": collect.intervals(studies, conditions, draws, seed),
+        "wilcoxon": collect.wilcoxon_tests(studies),
+        "by_horizon": collect.by_horizon(studies),
+        "reliability": collect.reliability(studies, conditions[0].horizons),
+        "frontier": collect.frontier(studies),
+        "lambda": lambda_sensitivity(calibration, augmented, plans, conditions, lambdas),
+        "monotonicity": _monotonicity(whole, conditions),
+        "weights": collect.weights(studies) | {"by_family": _weights_by_family(whole)},
+        "early_warning": _early_warning(whole, test, {c.name: ood[c.name] for c in conditions[1:]}, driving),
+        "runtime": dict(runtime) if runtime is not None else {"reason": "not measured"},
+    }
+    results["summary"] = summarise(results)
+    return results
+
+
+def plan_splits(calibration: ScoreTable, seeds: int, folds: int, seed: int) -> tuple[list[SplitPlan], list[str]]:
+    """Random 80 % subsets of the calibration sequences in which both classes occur at every horizon, and notes on them."""
+    usable = calibration.select(calibration.valid.astype(bool))
+    names = usable.sequences()
+    check_sequence_count(names, folds)
+    chosen = _usable_subsets(usable, calibration_splits(names, seed, splits=seeds * _SPLIT_TRIES))
+    chosen = [chosen[number % len(chosen)] for number in range(seeds)]
+    notes = []
+    size = len(chosen[0])
+    if size < folds:
+        notes.append(f"Cross-fitting uses {size} folds instead of {folds}: each split has {size} calibration sequences.")
+    distinct = len({tuple(split) for split in chosen})
+    if distinct < seeds:
+        notes.append(
+            f"Only {distinct} of the {seeds} splits differ, because there are {len(names)} calibration sequences: "
+            "the spread over splits is too small to mean much."
+        )
+    return [(split, min(folds, len(split)), seed + number) for number, split in enumerate(chosen)], notes
+
+
+def _usable_subsets(usable: ScoreTable, candidates: Sequence[list[str]]) -> list[list[str]]:
+    """The different ones among the candidates that hold both classes, in their order."""
+    found, complaint = [], ""
+    for candidate in dict.fromkeys(tuple(names) for names in candidates):
+        try:
+            check_two_classes(usable.of_sequences(candidate), "drawn calibration")
+        except AiccError as error:
+            complaint = str(error)
+            continue
+        found.append(list(candidate))
+    if not found:
+        raise AiccError(f"no subset of the {len(usable.sequences())} calibration sequences can be used: {complaint}")
+    return found
+
+
+def _check_counts(seeds: int, draws: int) -> None:
+    for name, value in (("seeds", seeds), ("draws", draws)):
+        if value < 1:
+            raise ConfigError(f"{name} must be >= 1, got {value}")
+
+
+def _whole_pool(calibration: ScoreTable, augmented: ScoreTable, folds: int, seed: int) -> Pool:
+    """All calibration sequences: what a bundle that ships is calibrated with."""
+    sequences = len(calibration.select(calibration.valid.astype(bool)).sequences())
+    return build_pool(calibration, augmented, folds=min(folds, sequences), seed=seed)
+
+
+def _settings(conditions: Sequence[Condition], plans: Sequence[SplitPlan], seed: int, draws: int) -> dict[str, Any]:
+    return {
+        "seed": seed,
+        "splits": [{"sequences": sources, "folds": folds, "seed": split_seed} for sources, folds, split_seed in plans],
+        "draws": draws,
+        "horizons": conditions[0].horizons.tolist(),
+        "protocols": [condition.name for condition in conditions[1:]],
+        "methods": {name: {"label": method.label, "group": method.group} for name, method in METHODS.items()},
+    }
+
+
+def _data(
+    calibration: ScoreTable, augmented: ScoreTable, conditions: Sequence[Condition], tables: Mapping[str, ScoreTable]
+) -> dict[str, Any]:
+    found = {
+        name: describe(Condition(name, table.select(table.valid.astype(bool))), table)
+        for name, table in (("calibration", calibration), ("augmented", augmented))
+    }
+    return found | {condition.name: describe(condition, tables[condition.name]) for condition in conditions}
+
+
+def _monotonicity(whole: Pool, conditions: Sequence[Condition]) -> dict[str, Any]:
+    families = {family: whole.augmented.select(whole.augmented.protocol == family) for family in whole.families()}
+    protocols = {condition.name: condition.table for condition in conditions[1:]}
+    return {
+        "d_aug": measure_monotonicity(whole.nominal, families, whole.statistics),
+        "protocols": measure_monotonicity(conditions[0].table, protocols, whole.statistics),
+    }
+
+
+def _weights_by_family(whole: Pool) -> dict[str, Any]:
+    try:
+        found = AnomalyTemperature().fit(whole.nominal, whole).weights_by_family(whole)
+    except AiccError as error:
+        return {"reason": str(error)}
+    return {family: {name: rounded(weight) for name, weight in weights.items()} for family, weights in found.items()}
+
+
+def _early_warning(whole: Pool, test: ScoreTable, ood: Mapping[str, ScoreTable], driving: Driving | None) -> dict[str, Any]:
+    if driving is None:
+        return {"reason": "the size of a departure was not given"}
+    if not np.isfinite(test.cte).any():
+        return {"reason": "no cross-track error was recorded"}
+    fitted = {}
+    for name in WARNING_METHODS:
+        try:
+            fitted[name] = make_calibrator(name).fit(whole.nominal, whole)
+        except AiccError:
+            continue  # the calibration table says why this row is missing
+    return {
+        "departed_m": driving.departed_m,
+        "rate_hz": driving.rate_hz,
+        "window_s": driving.window_s,
+        "unit": "lap" if driving.frames_per_lap else "1000 frames",
+        "unit_frames": rounded(driving.unit_frames),
+        "methods": early_warning(fitted, whole.statistics, test, ood, driving),
+    }

@@ -1,0 +1,97 @@
+"""A table that is written as CSV and shown on the page: the same cells in both."""
+
+import csv
+import io
+from dataclasses import dataclass, field
+from typing import Any
+
+from donkey_aicc.evaluation.cells import Cell
+
+LOWER, HIGHER = "lower", "higher"
+
+
+@dataclass(frozen=True)
+class Column:
+    """key is the CSV header; `better` marks the best value on the page; paper columns are shown in another tone."""
+
+    key: str
+    label: str
+    digits: int = 3
+    better: str = ""
+    paper: bool = False
+    text: bool = False
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number with its spread or interval, or nothing with a reason."""
+
+    number: float | None = None
+    spread: float | None = None
+    text: str = ""  # shown and written instead of the number
+    reason: str = ""
+
+    @classmethod
+    def of(cls, stored: Cell | None) -> "Value":
+        """From a cell of results.json."""
+        if stored is None:
+            return cls(reason="not measured")
+        if "mean" in stored:
+            return cls(stored["mean"], stored["std"], reason=stored.get("reason", ""))
+        return cls(stored["value"], reason=stored.get("reason", ""))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line; rows of one group stand together under its title. `ranked` rows compete for the best mark."""
+
+    label: str
+    values: dict[str, Value]
+    group: str = ""
+    ranked: bool = True
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """name is the CSV's file name and the anchor on the page."""
+
+    name: str
+    title: str
+    columns: list[Column]
+    rows: list[Row]
+    note: str = ""
+    first: str = "Method"
+    best: dict[str, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found: dict[str, float] = {}
+        for column in self.columns:
+            numbers = [row.values[column.key].number for row in self.rows if row.ranked and column.key in row.values]
+            known = [round(number, column.digits) for number in numbers if number is not None]
+            if column.better and len(known) > 1:
+                found[column.key] = min(known) if column.better == LOWER else max(known)
+        object.__setattr__(self, "best", found)
+
+    def is_best(self, row: Row, column: Column) -> bool:
+        number = row.values.get(column.key, Value()).number
+        return row.ranked and number is not None and self.best.get(column.key) == round(number, column.digits)
+
+    def to_csv(self) -> str:
+        """Numbers as in results.json; a column with spreads gets a second one, named ..._std."""
+        spread = {c.key for c in self.columns if any(row.values.get(c.key, Value()).spread is not None for row in self.rows)}
+        header: list[Any] = [self.first.lower(), "group"]
+        for column in self.columns:
+            header += [column.key, f"{column.key}_std"] if column.key in spread else [column.key]
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(header)
+        for row in self.rows:
+            line: list[Any] = [row.label, row.group]
+            for column in self.columns:
+                value = row.values.get(column.key, Value())
+                line.append(value.text or ("" if value.number is None else value.number))
+                if column.key in spread:
+                    line.append("" if value.spread is None else value.spread)
+            writer.writerow(line)
+        return out.getvalue()
