@@ -52,13 +52,12 @@ def _measure(protocol: str, severity: int, model: str, track: str, seeds: int, f
 
 
 def _load_driver(model: str):
+    from donkey_aicc.car import find_model
     from donkey_aicc.parts.torch_pilot import TorchPilot
-    from donkey_aicc.resources import models_dir
     from donkey_aicc.sim.drivers import VisionDriver
 
     pilot = TorchPilot()
-    shipped = models_dir() / model if "/" not in model else None
-    pilot.load(shipped if shipped is not None and shipped.is_dir() else model)
+    pilot.load(find_model(model))
     return VisionDriver(pilot)
 
 
