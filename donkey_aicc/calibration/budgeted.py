@@ -21,10 +21,10 @@ from donkey_aicc.score_table import ScoreTable
 NLL_BUDGET = 0.01  # nats a nominal frame may cost more than under plain temperature scaling
 SCORE_SETS = (
     ("rho", "delta"),
-    ("log_rho", "delta", "latent"),
-    ("log_rho_far", "delta_far", "latent_far"),
-    ("log_rho", "delta", "latent", "density", "tta_spread"),
-    ("log_rho", "delta", "latent", "log_rho_far", "delta_far", "latent_far", "density_far"),
+    ("log_rho", "delta_held_out", "latent"),
+    ("log_rho_far", "delta_held_out_far", "latent_far"),
+    ("log_rho", "delta_held_out", "latent", "density", "tta_spread"),
+    ("log_rho", "delta_held_out", "latent", "log_rho_far", "delta_held_out_far", "latent_far", "density_far"),
 )
 ROWS_PER_FAMILY = 300  # while choosing the scores; rows of a sequence resemble each other
 NOMINAL_ROWS = 3000  # likewise

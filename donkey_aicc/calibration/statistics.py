@@ -18,8 +18,8 @@ from donkey_aicc.score_table import ScoreTable
 # grows from 0 at mu + 2 sigma to 1 at mu + 6 sigma, so that nominal frames hardly ever have any of it.
 Scores = dict[str, np.ndarray]
 
-SCORE_NAMES = ("rho", "delta", "rho_two_sided", "log_rho", "latent", "tta_spread", "density", "dac")
-LATENT_REGULARISATION = 0.1  # many latent directions hardly move within a few sequences; see docs/calibrators.md
+SCORE_NAMES = ("rho", "delta", "rho_two_sided", "log_rho", "delta_held_out", "latent", "tta_spread", "density", "dac")
+HELD_OUT_REGULARISATION = 0.1  # many directions hardly move within a few sequences; see docs/calibrators.md
 _RHO_MIN = 1e-12
 
 
@@ -51,6 +51,7 @@ class ScoreStatistics:
     rho_raw: Normaliser
     log_rho: MahalanobisScore
     dynamics: MahalanobisScore
+    dynamics_held_out: MahalanobisScore
     latent_mean: MahalanobisScore | None
     spread: Normaliser | None
     density: FeatureDensity | None
@@ -81,7 +82,8 @@ class ScoreStatistics:
             rho_raw=Normaliser.fit(table.rho_raw),
             log_rho=MahalanobisScore.fit(log_rho, regularisation),
             dynamics=MahalanobisScore.fit(table.features, regularisation),
-            latent_mean=None if latent is None else MahalanobisScore.fit(latent, LATENT_REGULARISATION, table.sequence),
+            dynamics_held_out=MahalanobisScore.fit(table.features, HELD_OUT_REGULARISATION, table.sequence),
+            latent_mean=None if latent is None else MahalanobisScore.fit(latent, HELD_OUT_REGULARISATION, table.sequence),
             spread=None if spread is None else Normaliser.fit(spread.mean(axis=1)),
             density=None
             if features is None
@@ -122,6 +124,7 @@ class ScoreStatistics:
         found["log_rho"] = self.log_rho.normalised(np.log(np.maximum(rho_raw, _RHO_MIN))[:, None])
         if features is not None:
             found["delta"] = self.dynamics.normalised(features)
+            found["delta_held_out"] = self.dynamics_held_out.normalised(features)
         if self.latent_mean is not None and latent is not None:
             found["latent"] = self.latent_mean.normalised(latent)
         if self.spread is not None and tta_spread is not None:
@@ -159,6 +162,7 @@ _PARTS: dict[str, Any] = {
     "rho_raw": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
     "log_rho": MahalanobisScore.from_json,
     "dynamics": MahalanobisScore.from_json,
+    "dynamics_held_out": MahalanobisScore.from_json,
     "latent_mean": MahalanobisScore.from_json,
     "spread": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
     "density": FeatureDensity.from_json,

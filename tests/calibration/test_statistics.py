@@ -52,7 +52,7 @@ def test_one_frame_gets_the_scores_of_its_row(nominal: ScoreTable, augmented: Sc
         alone = statistics.frame_scores(*(getattr(augmented, name)[row] for name in columns))
         assert set(alone) == set(SCORE_NAMES) | {f"{name}_far" for name in SCORE_NAMES}
         assert all(alone[name] == pytest.approx(scores[name][row], abs=1e-5) for name in SCORE_NAMES)
-    few = {"rho", "rho_two_sided", "log_rho", "delta"}
+    few = {"rho", "rho_two_sided", "log_rho", "delta", "delta_held_out"}
     assert set(statistics.frame_scores(1e-3, augmented.features[0])) == few | {f"{name}_far" for name in few}
 
 
