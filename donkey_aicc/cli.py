@@ -19,6 +19,7 @@ COMMANDS = {
     "record": "drive in the embedded simulator and record tubs, nominal or under a fault",
     "experiment": "record, train, calibrate and evaluate in the embedded simulator, down to the report",
     "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",
+    "overhead": "label a real car's tubs from a video of a camera above the track",
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
     "info": "say what is in a model bundle and how good it is",

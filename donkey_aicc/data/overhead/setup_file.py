@@ -90,33 +90,53 @@ def parse_setup(given: Any, size_px: tuple[int, int] | None = None) -> OverheadS
     if fields.get("schema", SCHEMA) != SCHEMA:
         raise ConfigError(f"schema must be {SCHEMA}, got {fields['schema']!r}; this file is from another version")
     size = _size(fields.get("image_size_px"), size_px)
-    points = fields.get("floor_points")
-    if not isinstance(points, list):
-        raise ConfigError('floor_points must be a list of {"px": [column, row], "m": [x, y]}')
-    pairs = [_object(point, f"floor point {number}", {"px", "m"}) for number, point in enumerate(points, start=1)]
-    floor_px = _points([pair.get("px") for pair in pairs], "floor_points px")
-    floor_m = _points([pair.get("m") for pair in pairs], "floor_points m")
+    floor_px, floor_m = _floor_points(fields)
     marker = _object(fields.get("marker"), "marker", MARKER_KEYS)
-    lens_k1 = _lens(fields, size)
-    height_m = _number(marker.get("height_m", 0.0), "marker height_m")
-    camera = fields.get("camera_m")
-    camera_m = None if camera is None else _camera(camera)
-    floor = Floor(floor_px, floor_m, Lens(size, lens_k1), height_m, camera_m)
     setup = OverheadSetup(
         size_px=size,
         floor_px=floor_px,
         floor_m=floor_m,
-        lens_k1=lens_k1,
-        colour=MarkerColour(_hsv(marker, "hsv_low"), _hsv(marker, "hsv_high")),
-        centreline_m=_centreline(fields, floor),
+        lens_k1=_lens(fields, size),
+        colour=parse_colour(fields),
+        centreline_m=parse_corners(fields, parse_floor(fields, size)),
         marker_size_m=_marker_size(marker.get("size_m")),
-        marker_height_m=height_m,
-        camera_m=camera_m,
+        marker_height_m=_number(marker.get("height_m", 0.0), "marker height_m"),
+        camera_m=_camera(fields.get("camera_m")),
         smooth=_flag(fields, "smooth", True),
         reverse=_flag(fields, "reverse", False),
     )
     _ = setup.centreline  # checks it
     return setup
+
+
+def parse_floor(fields: Mapping[str, Any], size: tuple[int, int]) -> Floor:
+    """The floor alone, of a setup that may be unfinished otherwise."""
+    floor_px, floor_m = _floor_points(fields)
+    marker = _object(fields.get("marker") or {}, "marker", MARKER_KEYS)
+    height_m = _number(marker.get("height_m", 0.0), "marker height_m")
+    return Floor(floor_px, floor_m, Lens(size, _lens(fields, size)), height_m, _camera(fields.get("camera_m")))
+
+
+def parse_colour(fields: Mapping[str, Any]) -> MarkerColour:
+    """The marker's colour alone."""
+    marker = _object(fields.get("marker"), "marker", MARKER_KEYS)
+    return MarkerColour(_hsv(marker, "hsv_low"), _hsv(marker, "hsv_high"))
+
+
+def parse_corners(fields: Mapping[str, Any], floor: Floor) -> np.ndarray:
+    """(k, 2) metres: the centreline's corners."""
+    clicked, measured = fields.get("centreline_px"), fields.get("centreline_m")
+    if (clicked is None) == (measured is None):
+        raise ConfigError("give the centreline either as centreline_m or as centreline_px")
+    return floor.to_floor(_points(clicked, "centreline_px")) if clicked is not None else _points(measured, "centreline_m")
+
+
+def parse_lines(fields: Mapping[str, Any]) -> list[np.ndarray]:
+    """(n, 2) pixels of each straight thing."""
+    lines = fields.get("straight_lines_px")
+    if not isinstance(lines, list):
+        raise ConfigError(f"straight_lines_px must be a list of lines, each a list of pixels, got {lines!r}")
+    return [_points(line, "straight_lines_px") for line in lines]
 
 
 def load_setup(path: str | Path, size_px: tuple[int, int] | None = None) -> OverheadSetup:
@@ -177,16 +197,26 @@ def _points(value: Any, name: str) -> np.ndarray:
     return np.array([[_number(part, name) for part in pair] for pair in value], float).reshape(-1, 2)
 
 
+def _floor_points(fields: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    points = fields.get("floor_points")
+    if not isinstance(points, list):
+        raise ConfigError(f'floor_points must be a list of {{"px": [column, row], "m": [x, y]}}, got {points!r}')
+    pairs = [_object(point, f"floor point {number}", {"px", "m"}) for number, point in enumerate(points, start=1)]
+    return _points([pair.get("px") for pair in pairs], "floor_points px"), _points(
+        [pair.get("m") for pair in pairs], "floor_points m"
+    )
+
+
 def _lens(fields: Mapping[str, Any], size: tuple[int, int]) -> float:
-    lines = fields.get("straight_lines_px")
-    if lines:
-        if not isinstance(lines, list):
-            raise ConfigError(f"straight_lines_px must be a list of lines, each a list of pixels, got {lines!r}")
-        return estimate_k1(size, [_points(line, "straight_lines_px") for line in lines])
+    """Straight things in the picture beat a number, for they are what the number comes from."""
+    if fields.get("straight_lines_px"):
+        return estimate_k1(size, parse_lines(fields))
     return _number(fields.get("lens_k1", 0.0), "lens_k1")
 
 
-def _camera(value: Any) -> tuple[float, float, float]:
+def _camera(value: Any) -> tuple[float, float, float] | None:
+    if value is None:
+        return None
     if not isinstance(value, list) or len(value) != 3:
         raise ConfigError(f"camera_m must be [x, y, height] in metres, got {value!r}")
     x, y, height = (_number(part, "camera_m") for part in value)
@@ -208,13 +238,6 @@ def _marker_size(value: Any) -> float | None:
     if not 0.005 <= size_m <= 1.0:
         raise ConfigError(f"marker size_m must be from 0.005 to 1 m, got {size_m}")
     return size_m
-
-
-def _centreline(fields: Mapping[str, Any], floor: Floor) -> np.ndarray:
-    clicked, measured = fields.get("centreline_px"), fields.get("centreline_m")
-    if (clicked is None) == (measured is None):
-        raise ConfigError("give the centreline either as centreline_m or as centreline_px")
-    return floor.to_floor(_points(clicked, "centreline_px")) if clicked is not None else _points(measured, "centreline_m")
 
 
 def _flag(fields: Mapping[str, Any], name: str, default: bool) -> bool:

@@ -1,0 +1,1 @@
+"""Pages: small web servers and their static files."""
