@@ -36,7 +36,7 @@ setup(
         "tqdm>=4.66",
     ],
     extras_require={
-        "dev": ["pytest", "pytest-xdist", "ruff", "mypy", "build", "setuptools>=68", "pyarrow"],
+        "dev": ["pytest", "pytest-xdist", "ruff", "mypy", "build", "setuptools>=68", "pyarrow>=14,<21"],
         "cluster": ["dask", "distributed"],
     },
     entry_points={"console_scripts": ["donkey-aicc=donkey_aicc.cli:main"]},

@@ -12,9 +12,11 @@ import numpy as np
 
 from donkey_aicc.anomalies.d_aug import DYNAMICS_KINDS, SEVERITIES, SPEED_FACTOR, VISUAL_FAMILIES, SequenceArrays, augment
 from donkey_aicc.anomalies.severity_ladder import FamilyLadder, severity_for_accuracy_drop, strengths_of
+from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.pool import FOLDS, Pool, build_pool
+from donkey_aicc.calibration.score_trends import score_trends
 from donkey_aicc.calibrator_file import save_calibrator
 from donkey_aicc.data.labels import horizon_labels
 from donkey_aicc.data.sequence import Sequence, make_sequence
@@ -139,30 +141,6 @@ def usable_folds(calibration: ScoreTable) -> int:
     return min(FOLDS, sequences)
 
 
-def family_weights(pool: Pool, name: str) -> dict[str, dict[str, float]]:
-    """Weights that each D_aug family alone would give: who asks for caution, and who does not."""
-    found = {}
-    for family in pool.families():
-        rows = np.flatnonzero(pool.augmented.protocol == family)
-        own = replace(
-            pool,
-            augmented=pool.augmented.select(rows),
-            augmented_scores={score: values[rows] for score, values in pool.augmented_scores.items()},
-            balanced=np.arange(len(rows)),
-        )
-        found[family] = dict(make_calibrator(name).fit(pool.nominal, own).weights)  # type: ignore[attr-defined]
-    return found
-
-
-def families_lowering(pool: Pool, score: str = "rho_z") -> dict[str, float]:
-    """Families under which the mean score lies below the nominal mean: the one-sided score cannot see them."""
-    nominal = float(np.mean(pool.nominal_scores[score]))
-    means = {
-        family: float(np.mean(pool.augmented_scores[score][pool.augmented.protocol == family])) for family in pool.families()
-    }
-    return {family: mean - nominal for family, mean in means.items() if mean < nominal}
-
-
 @dataclass(frozen=True)
 class Calibrated:
     """What a calibration left behind; `about` is also in the file."""
@@ -177,12 +155,11 @@ def calibrate_bundle(bundle: "Bundle", nominal: ScoreTable, augmented: Augmented
     """Fit, describe the fit, and write calibrator.json into the bundle."""
     calibrator, pool = fit_calibrator(nominal, augmented.table, method, seed)
     temperature = make_calibrator("temperature").fit(pool.nominal, pool)
-    weights = getattr(calibrator, "weights", None)
     about = {
         "method": method,
         "seed": seed,
         "summary": _summary(calibrator, temperature, pool),
-        "family_weights": family_weights(pool, method) if weights else {},
+        "family_weights": calibrator.weights_by_family(pool) if isinstance(calibrator, AnomalyTemperature) else {},
         "d_aug_strengths": {family: ladder.to_json() for family, ladder in augmented.ladders.items()},
         "warnings": _warnings(bundle, pool, augmented.ladders),
     }
@@ -209,10 +186,8 @@ def _mean_nll(confidence: np.ndarray, labels: np.ndarray) -> float:
 
 
 def _warnings(bundle: "Bundle", pool: Pool, ladders: dict[str, FamilyLadder]) -> list[str]:
-    said = [
-        f"{family} lowers rho (mean {change:+.2f} of the nominal scale): the one-sided score cannot see it"
-        for family, change in families_lowering(pool).items()
-    ]
+    trends = score_trends(pool.nominal, pool.nominal_scores, pool.augmented, pool.augmented_scores, ("rho",))
+    said = [trend.warning() for trend in trends if trend.lowered]
     for family, ladder in ladders.items():
         if not all(ladder.reached):
             lowest = min(ladder.accuracies)
