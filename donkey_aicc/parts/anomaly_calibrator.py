@@ -36,7 +36,7 @@ class AnomalyCalibrator:
         self.horizons = tuple(int(horizon) for horizon in horizons)
         self.max_age_s = max_age_s
         if calibrator is not None:  # a calibrator of another bundle shows itself here, not while driving
-            self._calibrated(np.full(len(self.horizons), 0.5), dict.fromkeys(calibrator.score_names, 0.0))
+            self._calibrated(np.full(len(self.horizons), 0.5), [dict.fromkeys(calibrator.score_names, 0.0)])
 
     def run(
         self,
@@ -71,10 +71,9 @@ class AnomalyCalibrator:
         status = self._status_of_scores(scores, age_s, valid, state)
         names = self.calibrator.score_names
         if status == states.OK:
-            return self._calibrated(probability, {name: float(scores[name]) for name in names}).tolist(), status
-        calm = self._calibrated(probability, dict.fromkeys(names, 0.0))
-        anomalous = self._calibrated(probability, dict.fromkeys(names, 1.0))
-        return np.minimum(calm, anomalous).tolist(), status
+            return self._calibrated(probability, [{name: float(scores[name]) for name in names}])[0].tolist(), status
+        extremes = [dict.fromkeys(names, 0.0), dict.fromkeys(names, 1.0)]
+        return self._calibrated(probability, extremes).min(axis=0).tolist(), status
 
     def _status_of_scores(self, scores: Mapping[str, Any], age_s: Any, valid: Any, state: str | None) -> str:
         if state is not None and state != states.OK:
@@ -89,17 +88,18 @@ class AnomalyCalibrator:
             return states.STALE
         return states.OK if valid else states.WARMING_UP
 
-    def _calibrated(self, probability: np.ndarray, scores: Mapping[str, float]) -> np.ndarray:
-        """(K,) confidence at these scores."""
+    def _calibrated(self, probability: np.ndarray, readings: Sequence[Mapping[str, float]]) -> np.ndarray:
+        """(R, K) confidence of the probabilities (K,) at each of R sets of scores."""
         assert self.calibrator is not None
-        columns = {name: np.array([min(max(value, 0.0), 1.0)]) for name, value in scores.items()}
+        columns = {name: np.clip([reading[name] for reading in readings], 0.0, 1.0) for name in self.calibrator.score_names}
+        rows = len(readings)
         values = [
-            self.calibrator.calibrate(probability[column : column + 1], columns, horizon)[0]
+            self.calibrator.calibrate(np.full(rows, probability[column]), columns, horizon)
             for column, horizon in enumerate(self.horizons)
         ]
-        confidence = np.array(values, dtype=np.float64)
+        confidence = np.stack(values, axis=1)
         if not _in_unit_interval(confidence):
-            raise ConfigError(f"calibrator {self.calibrator.name} gave a confidence outside [0, 1]: {values}")
+            raise ConfigError(f"calibrator {self.calibrator.name} gave a confidence outside [0, 1]: {confidence.tolist()}")
         return confidence
 
     def _unknown(self) -> list[float]:
