@@ -175,16 +175,12 @@ def _add_monitor_parts(V: Any, config: AiccConfig) -> None:
 
 
 def _load_calibrator(bundle: Any) -> Any:
-    from donkey_aicc.calibration.catalogue import calibrator_from_json
+    from donkey_aicc.calibrator_file import load_calibrator
 
-    path = bundle.calibrator_path
-    if not path.is_file():
+    if not bundle.calibrator_path.is_file():
         print(f"{bundle.path} has no calibrator: confidence stays at 0.5 or below. Make one with: donkey-aicc calibrate")
         return None
-    try:
-        return calibrator_from_json(json.loads(path.read_text(encoding="utf-8")))
-    except ValueError as error:
-        raise AiccError(f"{path} is damaged ({error}); make it again with: donkey-aicc calibrate") from error
+    return load_calibrator(bundle)
 
 
 def _bundle_path(name: str) -> Path:
