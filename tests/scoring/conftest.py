@@ -31,16 +31,18 @@ def bundle() -> MadeUpBundle:
     nets = VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS))
     for net in nets:
         net.eval().requires_grad_(False)
-    nets[0].encoder[-1].weight.mul_(30.0)  # latents that move with the picture, as those of a trained encoder do
+    for name, values in nets[0].encoder[-1].named_parameters():
+        # latents that move with the picture, as those of a trained encoder do, instead of resting on a bias
+        values.mul_(0.0 if name.endswith("bias") else 5.0)
     nets[1].latent_std.fill_(0.4)
     return MadeUpBundle(*nets, ActionStats(np.array([0.05, 0.3]), np.array([0.3, 0.1])))
 
 
 def made_up_drive(frames: int, seed: int = 0, name: str = "") -> Sequence:
-    """Smoothly changing pictures, wandering steering and labels."""
+    """Changing pictures, wandering steering and labels."""
     rng = np.random.default_rng(seed)
     start, end = rng.integers(0, 256, size=(2, 1, 64, 64, 3))
-    blend = (0.5 + 0.5 * np.sin(np.arange(frames) / 7.0))[:, None, None, None]
+    blend = rng.uniform(0, 1, (frames, 1, 1, 1))
     images = (start * blend + end * (1 - blend)).astype(np.uint8)
     steering = np.clip(np.cumsum(rng.normal(0, 0.05, frames)) + 0.2, -1, 1)
     steering[rng.random(frames) < 0.3] = 0.25  # holds, reversals and turns

@@ -11,12 +11,12 @@ def test_it_agrees_with_torchs_own_dropout(bundle, drive):
     images = images_to_tensor(drive(2).images)
     net = SafetyCNN(len(bundle.horizons)).eval()
     net.load_state_dict(bundle.safety.state_dict())
-    ours = mc_dropout_std(net, images, np.random.default_rng(0), passes=600)
+    ours = mc_dropout_std(net, images, np.random.default_rng(0), passes=200)
     net.dropout.train()
     torch.manual_seed(0)
     with torch.no_grad():
-        theirs = torch.stack([torch.sigmoid(net(images)) for _ in range(600)]).std(dim=0)
-    torch.testing.assert_close(ours, theirs, rtol=0.15, atol=0)
+        theirs = torch.stack([torch.sigmoid(net(images)) for _ in range(200)]).std(dim=0)
+    torch.testing.assert_close(ours, theirs, rtol=0.25, atol=0)
 
 
 def test_same_generator_same_spread_whatever_the_batch(bundle, drive):

@@ -86,9 +86,10 @@ def test_worker_processes_change_nothing(bundle, drives, table):
     assert_equal_tables(table, score_sequences(bundle, drives, settings=SMALL, workers=2), atol=1e-6)
 
 
-def test_a_dask_cluster_changes_nothing(bundle, drives, table):
+def test_a_dask_cluster_changes_nothing(bundle, drives, table, tmp_path):
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    two = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "local_directory": tmp_path}
+    with distributed.LocalCluster(**two) as cluster:
         scored = score_sequences(bundle, drives, settings=SMALL, dask_address=cluster.scheduler_address)
     assert_equal_tables(table, scored, atol=1e-6)
 

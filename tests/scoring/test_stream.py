@@ -29,7 +29,7 @@ def by_reference(bundle, sequence, **changes):
 
 
 def test_streaming_equals_the_plain_reference(bundle, drive):
-    sequence = drive(22, seed=1)
+    sequence = drive(14, seed=1)
     for ours, plain in zip(run(StreamScorer(bundle, **SMALL), sequence), by_reference(bundle, sequence), strict=True):
         np.testing.assert_allclose(ours, plain, atol=1e-5)
 
@@ -49,9 +49,9 @@ def test_degenerate_drives_equal_the_plain_reference(bundle, drive, kind):
 
 def test_within_the_context_it_equals_a_cold_start(bundle, drive):
     """Until the context is full, living states and states primed anew from the context have seen the same frames."""
-    sequence = drive(20, seed=3)
-    living = run(StreamScorer(bundle, **{**SMALL, "context": 20}), sequence)
-    cold = by_reference(bundle, sequence, context=20, window_priming=True)
+    sequence = drive(12, seed=3)
+    living = run(StreamScorer(bundle, **{**SMALL, "context": 12}), sequence)
+    cold = by_reference(bundle, sequence, context=12, window_priming=True)
     np.testing.assert_allclose(living[1], cold[1], atol=1e-4)
 
 
