@@ -9,9 +9,10 @@ import pytest
 from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels, wiring
-from donkey_aicc.bundle import Nets, save_bundle
+from donkey_aicc.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.calibrator_file import save_calibrator
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.manifest import Manifest
 from donkey_aicc.nets.dynamics import LatentDynamics
@@ -35,7 +36,7 @@ def monitor_calibrator():
     table = synthetic_table(np.random.default_rng(0), horizons=(1, 5))
     latent = np.random.default_rng(0).normal(size=(len(table), LATENT_CHANNELS))
     fitted.statistics = ScoreStatistics.fit(replace(table, latent=latent))
-    return fitted.to_json()
+    return fitted
 
 
 def settings(tmp_path, **changes):
@@ -120,7 +121,7 @@ def test_monitor_with_and_without_a_calibrator(tmp_path, monitor_bundle, monitor
     p_tta, confidence, status = tick(vehicle, channels.P_TTA, channels.CONFIDENCE, channels.STATUS)
     assert status == "no calibrator" and confidence == [min(p, 0.5) for p in p_tta]
     assert set(wiring.MONITOR_CHANNELS) <= set(tub)
-    (monitor_bundle / "calibrator.json").write_text(json.dumps(monitor_calibrator))
+    save_calibrator(Bundle.load(monitor_bundle), monitor_calibrator, {})
     vehicle, _, _ = make_car(cfg)
     assert tick(vehicle, channels.STATUS, channels.SCORES_VALID) == ["warming up", False]
     values = vehicle.mem.get(list(wiring.MONITOR_CHANNELS))
