@@ -53,13 +53,13 @@ def calibration_table(results: Results) -> Table:
         Column("ood_ece_interval", "95 % interval", text=True),
         Column("nominal_ece", "Nominal ECE", better=LOWER),
         Column("nominal_ece_paper", "paper", paper=True),
-        Column("ood_nll", "OOD NLL", better=LOWER),
-        Column("nominal_nll", "Nominal NLL", better=LOWER),
-        Column("ood_brier", "OOD Brier", better=LOWER),
-        Column("nominal_brier", "Nominal Brier", better=LOWER),
-        Column("ood_aurc", "OOD AURC", better=LOWER),
-        Column("nominal_aurc", "Nominal AURC", better=LOWER),
-        Column("ood_auroc", "OOD AUROC", better=HIGHER),
+        Column("ood_nll", "OOD NLL", better=LOWER, spread=False),
+        Column("nominal_nll", "Nominal NLL", better=LOWER, spread=False),
+        Column("ood_brier", "OOD Brier", better=LOWER, spread=False),
+        Column("nominal_brier", "Nominal Brier", better=LOWER, spread=False),
+        Column("ood_aurc", "OOD AURC", better=LOWER, spread=False),
+        Column("nominal_aurc", "Nominal AURC", better=LOWER, spread=False),
+        Column("ood_auroc", "OOD AUROC", better=HIGHER, spread=False),
     ]
     rows = []
     for name, one in results["calibration"].items():

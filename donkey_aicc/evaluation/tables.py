@@ -20,6 +20,7 @@ class Column:
     better: str = ""
     paper: bool = False
     text: bool = False
+    spread: bool = True  # show it on the page; the CSV has it always
 
 
 @dataclass(frozen=True)

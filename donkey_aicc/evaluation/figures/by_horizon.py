@@ -36,6 +36,7 @@ def draw_metric_by_horizon(results: dict[str, Any], metric: str) -> "Figure":
             legend_panel(axes, grid[0, 0])
         else:
             axes.axis("off")
+    grid[0, 0].set_ylim(bottom=0)
     return figure
 
 
@@ -60,7 +61,6 @@ def _panel(axes: "Axes", results: dict[str, Any], metric: str, condition: str, h
         if strong:
             axes.fill_between(horizons, mean - std, mean + std, color=METHOD_COLOURS[name], alpha=0.15, linewidth=0)
     axes.set_title(condition.capitalize())
-    axes.set_ylim(bottom=0)
     axes.set_xticks([k for k in horizons if k == 1 or k % 10 == 0])
 
 

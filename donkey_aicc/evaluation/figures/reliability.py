@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SHOWN = (*BASELINES, OURS, PLUS, HEATED_TO_OURS)
 _COLUMNS = 3
+_SHORT = {HEATED_TO_OURS: "Uniform heating", OURS: "Ours"}
 
 
 def draw_reliability(results: dict[str, Any]) -> "Figure":
@@ -30,7 +31,7 @@ def draw_reliability(results: dict[str, Any]) -> "Figure":
             continue
         name = names[number]
         _panel(axes, edges, results["reliability"]["methods"][name], METHOD_COLOURS[name])
-        axes.set_title(results["calibration"][name]["label"], color=METHOD_COLOURS[name])
+        axes.set_title(_SHORT.get(name, results["calibration"][name]["label"]), color=METHOD_COLOURS[name])
         _error(axes, results["reliability"]["methods"][name]["error"], PAPER_RELIABILITY_ERROR.get(name))
         axes.tick_params(labelleft=True, labelbottom=True)
         if number % _COLUMNS == 0:

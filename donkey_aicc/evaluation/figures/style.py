@@ -1,5 +1,7 @@
 """One look for all figures: a colour stands for the same method, score or condition everywhere."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,21 +76,25 @@ def condition_colour(name: str, number: int = 0) -> str:
     return CONDITION_COLOURS.get(name, EXTRA_COLOURS[number % len(EXTRA_COLOURS)])
 
 
-def new_figure(width: float, height: float) -> "Figure":
-    """Inches. No pyplot: nothing is kept alive and no display is needed."""
+@contextmanager
+def common_look() -> Iterator[None]:
+    """Draw and save inside of this."""
     import matplotlib
-    from matplotlib.figure import Figure
 
     with matplotlib.rc_context(_RC):
-        return Figure(figsize=(width, height), layout="constrained")
+        yield
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """Inches. No pyplot: nothing is kept alive and no display is needed."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def panels(figure: "Figure", rows: int, columns: int, **options: Any) -> Any:
-    """A grid of axes in the common style, always two-dimensional."""
-    import matplotlib
-
-    with matplotlib.rc_context(_RC):
-        return figure.subplots(rows, columns, squeeze=False, **options)
+    """A grid of axes, always two-dimensional."""
+    return figure.subplots(rows, columns, squeeze=False, **options)
 
 
 def legend_panel(axes: "Axes", source: "Axes", title: str = "") -> None:
@@ -100,9 +106,6 @@ def legend_panel(axes: "Axes", source: "Axes", title: str = "") -> None:
 
 def save_figure(figure: "Figure", folder: Path, name: str) -> None:
     """PNG and SVG; the same figure gives the same bytes."""
-    import matplotlib
-
-    with matplotlib.rc_context(_RC):
-        for suffix, metadata in (("png", {"Software": ""}), ("svg", {"Date": None, "Creator": "donkey_aicc"})):
-            with atomic_path(folder / f"{name}.{suffix}") as temporary:
-                figure.savefig(temporary, dpi=144, metadata=metadata)
+    for suffix, metadata in (("png", {"Software": ""}), ("svg", {"Date": None, "Creator": "donkey_aicc"})):
+        with atomic_path(folder / f"{name}.{suffix}") as temporary:
+            figure.savefig(temporary, dpi=144, metadata=metadata)

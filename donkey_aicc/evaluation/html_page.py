@@ -1,0 +1,182 @@
+"""One HTML file with everything in it: no script, no link to another file, readable on a phone."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from donkey_aicc.evaluation.tables import Column, Row, Table, Value
+
+NARROW = ("base_predictor", "family_weights")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with tables and figures, by name, in reading order; `folded` ones can be opened."""
+
+    anchor: str
+    title: str
+    short: str  # in the navigation
+    content: tuple[str, ...]
+    folded: tuple[str, ...] = ()
+
+
+SECTIONS = (
+    Section("calibration", "Calibration", "Calibration", ("calibration", "fig:overview", "ece_by_protocol")),
+    Section(
+        "horizons",
+        "By horizon and confidence",
+        "Horizons",
+        ("fig:ece_by_horizon", "fig:reliability"),
+        ("fig:ace_by_horizon", "fig:sce_by_horizon"),
+    ),
+    Section("worth", "What the scores are worth", "Worth", ("fig:frontier", "frontier", "wilcoxon")),
+    Section(
+        "ablation", "Ablation and weights", "Ablation", ("ablation", "weights", "fig:family_weights", "family_weights", "lambda")
+    ),
+    Section(
+        "detection",
+        "Detecting anomalies",
+        "Detection",
+        ("fig:ood_detection", "ood_detection", "fig:severity", "monotonicity_protocols"),
+        ("monotonicity_d_aug",),
+    ),
+    Section("predictor", "The predictor", "Predictor", ("fig:base_predictor", "base_predictor")),
+    Section("warning", "Early warning", "Warning", ("early_warning",)),
+    Section("setup", "Data and runtime", "Data", ("data", "runtime")),
+)
+
+
+def render_page(results: Mapping[str, Any], tables: Sequence[Table], figures: Mapping[str, tuple[str, bytes]]) -> str:
+    """figures: name -> (caption, SVG)."""
+    by_name = {table.name: table for table in tables}
+    page = files("donkey_aicc.evaluation") / "page"
+    sections = "\n".join(_section(section, by_name, figures) for section in SECTIONS)
+    links = [("summary", "Summary"), *((section.anchor, section.short) for section in SECTIONS)]
+    return Template((page / "template.html").read_text(encoding="utf-8")).substitute(
+        title="Anomaly-informed confidence: evaluation",
+        style=(page / "style.css").read_text(encoding="utf-8"),
+        lead=_lead(results),
+        about=_about(results["about"]),
+        nav="".join(f'<a href="#{anchor}">{escape(title)}</a>' for anchor, title in links),
+        body=_summary(results) + sections,
+        footer="Every number on this page is in results.json (runtime: runtime.json) and, table by table, in tables/*.csv. "
+        "Columns named paper hold the published results on a physical car, which is another car on another track.",
+    )
+
+
+def _lead(results: Mapping[str, Any]) -> str:
+    protocols = results["settings"]["protocols"]
+    splits = len(results["settings"]["splits"])
+    frames = sum(results["data"][name]["frames"] for name in protocols)
+    return escape(
+        f"{frames} frames under {', '.join(protocols)} and {results['data']['nominal']['frames']} nominal test frames; "
+        f"{splits} random splits of {results['data']['calibration']['sequences']} calibration drives."
+    )
+
+
+def _about(facts: Mapping[str, Any]) -> str:
+    if not facts:
+        return ""
+    return (
+        '<dl class="about">' + "".join(f"<dt>{escape(str(k))}</dt><dd>{escape(str(v))}</dd>" for k, v in facts.items()) + "</dl>"
+    )
+
+
+def _summary(results: Mapping[str, Any]) -> str:
+    lines = [
+        f'<li><span class="verdict {one["verdict"]}">{one["verdict"]}</span><span>{escape(one["text"])}</span></li>'
+        for one in results["summary"]
+    ]
+    notes = "".join(f"<p>{escape(note)}</p>" for note in results["notes"])
+    return (
+        '<section id="summary"><h2>In plain words</h2>'
+        '<p class="note">Holds and fails: the 95 % interval excludes zero, where there is one. Open: it does not.</p>'
+        f'<ul class="summary">{"".join(lines)}</ul>' + (f'<div class="notes">{notes}</div>' if notes else "") + "</section>\n"
+    )
+
+
+def _section(section: Section, tables: Mapping[str, Table], figures: Mapping[str, tuple[str, bytes]]) -> str:
+    parts = [f'<section id="{section.anchor}"><h2>{escape(section.title)}</h2>']
+    parts += [_item(name, tables, figures) for name in section.content]
+    for name in section.folded:
+        title = figures[name[4:]][0] if name.startswith("fig:") and name[4:] in figures else ""
+        title = tables[name].title if name in tables else title
+        parts.append(f"<details><summary>{escape(title)}</summary>{_item(name, tables, figures)}</details>")
+    return "\n".join([*parts, "</section>"])
+
+
+def _item(name: str, tables: Mapping[str, Table], figures: Mapping[str, tuple[str, bytes]]) -> str:
+    if not name.startswith("fig:"):
+        return render_table(tables[name])
+    if name[4:] not in figures:
+        return ""
+    caption, svg = figures[name[4:]]
+    image = base64.b64encode(svg).decode()
+    kind = ' class="narrow"' if name[4:] in NARROW else ""
+    return (
+        f'<figure{kind} id="figure-{name[4:]}"><div class="scroll"><img alt="{escape(caption)}" '
+        f'src="data:image/svg+xml;base64,{image}"></div><figcaption>{escape(caption)}</figcaption></figure>'
+    )
+
+
+def render_table(table: Table) -> str:
+    """The table with its note, and the reasons of empty cells below it."""
+    head = "".join(f'<th scope="col"{_kind(column)}>{escape(column.label)}</th>' for column in table.columns)
+    lines, group = [], ""
+    for row in table.rows:
+        if row.group != group:
+            group = row.group
+            lines.append(f'<tr class="group"><th colspan="{len(table.columns) + 1}"><span>{escape(group)}</span></th></tr>')
+        lines.append(_row(table, row))
+    shown = (
+        f'<div class="scroll"><table><thead><tr><th scope="col">{escape(table.first)}</th>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+        if table.rows
+        else ""
+    )
+    return (
+        f'<h3 id="table-{table.name}">{escape(table.title)}</h3>{shown}<p class="note">{escape(table.note)}</p>{_reasons(table)}'
+    )
+
+
+def _row(table: Table, row: Row) -> str:
+    cells = "".join(_cell(table, row, column) for column in table.columns)
+    strong = ' class="strong"' if row.strong else ""
+    return f'<tr{strong}><th scope="row">{escape(row.label)}</th>{cells}</tr>'
+
+
+def _cell(table: Table, row: Row, column: Column) -> str:
+    value = row.values.get(column.key, Value())
+    return f"<td{_kind(column, table.is_best(row, column))}>{_shown(value, column)}</td>"
+
+
+def _shown(value: Value, column: Column) -> str:
+    if value.text:
+        return escape(value.text)
+    if value.number is None:
+        return "" if column.paper else "–"
+    number = f"{value.number:.{column.digits}f}"
+    if value.number and float(number) == 0.0:
+        number = f"{value.number:.1e}"
+    if column.spread and value.spread is not None and f"{value.spread:.{column.digits}f}".strip("0.") != "":
+        number += f" <small>±{value.spread:.{column.digits}f}</small>"
+    return number
+
+
+def _kind(column: Column, best: bool = False) -> str:
+    names = [name for name, on in (("paper", column.paper), ("text", column.text), ("best", best)) if on]
+    return f' class="{" ".join(names)}"' if names else ""
+
+
+def _reasons(table: Table) -> str:
+    found = dict.fromkeys(
+        f"{row.label}: {value.reason}"
+        for row in table.rows
+        for value in row.values.values()
+        if value.number is None and not value.text and value.reason and value.reason != "not measured"
+    )
+    return "".join(f'<p class="note">– {escape(reason)}</p>' for reason in list(found)[:12])

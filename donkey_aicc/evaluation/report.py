@@ -1,0 +1,51 @@
+"""results.json, CSV tables, PNG and SVG figures and one index.html from the results of an evaluation."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.evaluation.figures.all_figures import FIGURES
+from donkey_aicc.evaluation.figures.style import common_look, save_figure
+from donkey_aicc.evaluation.html_page import render_page
+from donkey_aicc.evaluation.result_tables import all_tables
+from donkey_aicc.files import write_atomic, write_json
+from donkey_aicc.progress import progress
+
+RESULTS, RUNTIME, PAGE = "results.json", "runtime.json", "index.html"
+
+
+def write_report(results: dict[str, Any], out: str | Path) -> Path:
+    """Write everything below `out` and return the page's path.
+
+    Times differ from run to run, so they stand in runtime.json: results.json is the same for the same tables and seed.
+    """
+    folder = Path(out)
+    if folder.is_file():
+        raise AiccError(f"the report needs a folder, {folder} is a file")
+    timeless = {name: value for name, value in results.items() if name != "runtime"}
+    write_json(folder / RESULTS, timeless)
+    write_json(folder / RUNTIME, results["runtime"])
+    tables = all_tables(results)
+    for table in tables:
+        write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
+    drawn: dict[str, tuple[str, bytes]] = {}
+    for entry in progress(FIGURES, "drawing figures", unit="figures"):
+        with common_look():
+            figure = entry.draw(results)
+            if figure is not None:
+                save_figure(figure, folder / "figures", entry.name)
+                drawn[entry.name] = (entry.caption, (folder / "figures" / f"{entry.name}.svg").read_bytes())
+    write_atomic(folder / PAGE, render_page(results, tables, drawn))
+    return folder / PAGE
+
+
+def read_results(folder: str | Path) -> dict[str, Any]:
+    """What `write_report` wrote, runtime included, so that the page can be drawn anew."""
+    path = Path(folder) / RESULTS
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+        results["runtime"] = json.loads((Path(folder) / RUNTIME).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AiccError(f"{path} cannot be read ({error}); make it with: donkey-aicc evaluate --out {folder}") from error
+    return results

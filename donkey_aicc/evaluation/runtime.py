@@ -1,0 +1,155 @@
+"""Milliseconds of each component on this machine, one frame at a time, for the runtime table.
+
+CPU time of one thread, so that other work on the machine does not count; on an idle machine it equals the wall clock.
+"""
+
+import platform
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from donkey_aicc.calibration.base import Calibrator
+from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.preprocess import IMAGE_SIZE, images_to_tensor
+from donkey_aicc.score_table import FEATURE_NAMES
+from donkey_aicc.scoring.cold_start import cold_start_scores
+from donkey_aicc.scoring.dynamics import RolloutScore
+from donkey_aicc.scoring.inference import for_inference
+from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.score import ScoreSettings
+from donkey_aicc.scoring.stream import StreamScorer
+from donkey_aicc.scoring.tta import predict_tta
+
+if TYPE_CHECKING:
+    from donkey_aicc.bundle import Bundle
+
+REPEATS = 15
+
+
+def cost_ms(run: Callable[[], object], repeats: int) -> float:
+    """Median CPU time of one call, after a first one that does not count."""
+    run()
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        run()
+        times.append(1e3 * (time.process_time() - start))
+    return float(np.median(times))
+
+
+def measure_runtime(
+    bundle: "Bundle",
+    calibrators: dict[str, Calibrator] | None = None,
+    settings: ScoreSettings | None = None,
+    repeats: int = REPEATS,
+) -> dict[str, Any]:
+    """What the report's runtime table shows; calibrators: fitted rows named temperature, tta_rho_delta or dac."""
+    settings = settings or ScoreSettings(context=bundle.manifest.context)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.inference_mode():
+            components = _nets(bundle, settings, repeats) | _pipelines(bundle, settings, repeats)
+        components |= _calibration(calibrators or {}, bundle.horizons, repeats)
+    finally:
+        torch.set_num_threads(threads)
+    return {"device": f"one thread of {platform.machine()}, CPU time", "components_ms": components}
+
+
+def _frames(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Made-up frames and commands: the cost does not depend on what they show."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (count, IMAGE_SIZE, IMAGE_SIZE, 3), dtype=np.uint8)
+    return images, rng.uniform(-1.0, 1.0, (count, 2)).astype(np.float32)
+
+
+def _nets(bundle: "Bundle", settings: ScoreSettings, repeats: int) -> dict[str, float]:
+    images, _ = _frames(settings.context)
+    context = images_to_tensor(images)
+    one, vae, safety = context[:1], for_inference(bundle.vae), for_inference(bundle.safety)
+    randomness = FrameRandomness(0, settings.samples)
+    rollout = RolloutScore(bundle.dynamics, 1, settings.samples, settings.rollout_steps, randomness)
+    z, command = vae.encode(one)[0], torch.zeros(1, 2)
+    few = max(1, repeats // 5)
+    step = cost_ms(lambda: rollout.update(z, command, False), repeats)
+    return {
+        "vae_encode": cost_ms(lambda: vae.encode(one), repeats),
+        "vae_decode": cost_ms(lambda: vae.decode(z), repeats),
+        "vae_encode_context": cost_ms(lambda: vae.encode(context), few),
+        "rho": cost_ms(lambda: vae.decode(vae.encode(context)[0]), few),
+        "dynamics_step": step,
+        "dynamics_rollout": max(cost_ms(lambda: rollout.update(z, command, True), few) - step, 0.0),
+        "predictor": cost_ms(lambda: safety(one), repeats),
+        "tta": cost_ms(lambda: predict_tta(safety, one, randomness.tta(0), settings.views), repeats),
+    }
+
+
+def _pipelines(bundle: "Bundle", settings: ScoreSettings, repeats: int) -> dict[str, float]:
+    images, actions = _frames(settings.context)
+    drive = SimpleNamespace(images=images, actions=actions)
+    safety, randomness = for_inference(bundle.safety), FrameRandomness(0, settings.samples)
+
+    def predict() -> object:
+        return predict_tta(safety, images_to_tensor(images[:1]), randomness.tta(0), settings.views)
+
+    control = cost_ms(predict, repeats)
+    cold = cost_ms(lambda: cold_start_scores(bundle, drive, settings.context - 1, settings), 1)  # type: ignore[arg-type]
+    return {
+        "streaming_control_path": control,
+        "streaming_scoring": _streaming_ms(bundle, settings, images, actions),
+        "cold_start_full": cold + control,
+    }
+
+
+def _streaming_ms(bundle: "Bundle", settings: ScoreSettings, images: np.ndarray, actions: np.ndarray) -> float:
+    """Average over whole periods of the rollout, after a first frame that does not count."""
+    scorer = StreamScorer(
+        bundle,
+        samples=settings.samples,
+        rollout_steps=settings.rollout_steps,
+        rollout_every=settings.rollout_every,
+        context=settings.context,
+    )
+    frames = min(2 * settings.rollout_every, len(images) - 1)
+    scorer.step(images[:1], actions[:1])
+    start = time.process_time()
+    for number in range(1, frames + 1):
+        scorer.step(images[number : number + 1], actions[number : number + 1])
+    return 1e3 * (time.process_time() - start) / frames
+
+
+def _calibration(calibrators: dict[str, Calibrator], horizons: tuple[int, ...], repeats: int) -> dict[str, float]:
+    found = {}
+    for name, key in (("temperature", "temperature"), ("tta_rho_delta", "ours"), ("dac", "dac")):
+        calibrator = calibrators.get(name)
+        if calibrator is None:
+            continue
+        statistics = calibrator.statistics
+        if name == "tta_rho_delta" and statistics is not None:
+            found["delta"] = _delta_ms(statistics, repeats)
+        found[f"calibrate_{key}"] = cost_ms(_one_frame(calibrator, statistics, horizons), repeats)
+    return found
+
+
+def _delta_ms(statistics: ScoreStatistics, repeats: int) -> float:
+    features = np.zeros(len(FEATURE_NAMES))
+    return cost_ms(lambda: statistics.delta(features), repeats)
+
+
+def _one_frame(calibrator: Calibrator, statistics: ScoreStatistics | None, horizons: tuple[int, ...]) -> Callable[[], object]:
+    """All horizons of one frame; DAC's search for neighbours belongs to it."""
+    p, zero = np.array([0.7]), {name: np.zeros(1) for name in calibrator.score_names}
+    density = statistics.density if statistics is not None and "dac" in calibrator.score_names else None
+
+    def run() -> object:
+        scores = zero
+        if density is not None:
+            probe = density.references[:1]
+            scores = {"dac": np.clip(density.dac_from_distance(density.distance(probe)), 0.0, 1.0)}
+        return [calibrator.calibrate(p, scores, horizon) for horizon in horizons]
+
+    return run
