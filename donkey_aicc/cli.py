@@ -22,6 +22,7 @@ COMMANDS = {
     "overhead": "label a real car's tubs from a video of a camera above the track",
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
+    "evaluate": "measure a calibrated bundle on nominal and anomalous drives and write the report",
     "info": "say what is in a model bundle and how good it is",
     "install": "add the parts to an existing donkeycar manage.py",
 }
