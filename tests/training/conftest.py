@@ -7,7 +7,7 @@ import torch
 from donkey_aicc.data.sequence import Sequence, make_sequence
 
 
-def drive(number: int, frames: int = 40) -> Sequence:
+def drive(number: int, frames: int = 24) -> Sequence:
     rng = np.random.default_rng(number)
     steering = 0.6 * np.sin(np.arange(frames) / 6 + number) + 0.1 * rng.standard_normal(frames)
     place = np.clip(np.cumsum(steering), -12, 12)
@@ -32,3 +32,9 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def drive_with():
+    """drive_with(number, frames) makes one more drive."""
+    return drive

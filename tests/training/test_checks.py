@@ -1,0 +1,51 @@
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from donkey_aicc.training.checks import data_warnings, vae_warnings
+
+
+def warned(warnings, text):
+    return any(text in warning for warning in warnings)
+
+
+def test_one_class_only(drives):
+    safe = [replace(sequence, safe=np.ones(len(sequence), dtype=np.float32)) for sequence in drives]
+    assert warned(data_warnings(safe), "every labelled frame is safe")
+    unsafe = [replace(sequence, safe=np.zeros(len(sequence), dtype=np.float32)) for sequence in drives]
+    assert warned(data_warnings(unsafe), "every labelled frame is unsafe")
+    assert not warned(data_warnings(drives), "one class")
+
+
+def test_a_rare_class(drives):
+    labels = np.ones(24, dtype=np.float32)
+    rare = [replace(sequence, safe=labels.copy()) for sequence in drives]
+    rare[0].safe[0] = 0.0
+    assert warned(data_warnings(rare), "one class is rare: 99.5 %")
+
+
+def test_no_labels_at_all(drives):
+    bare = [replace(sequence, safe=np.full(len(sequence), np.nan, dtype=np.float32)) for sequence in drives]
+    assert warned(data_warnings(bare), "no frame has a safety label")
+
+
+def test_identical_images(drives):
+    frozen = [replace(sequence, images=np.broadcast_to(drives[0].images[:1], sequence.images.shape)) for sequence in drives]
+    assert warned(data_warnings(frozen), "all images look the same")
+    assert not warned(data_warnings(drives), "all images look the same")
+
+
+def test_too_little_data(drives):
+    assert warned(data_warnings(drives[:2]), "2 training sequences with 48 frames")
+
+
+def test_constant_steering(drives):
+    straight = [replace(sequence, actions=np.zeros_like(sequence.actions)) for sequence in drives]
+    assert warned(data_warnings(straight), "steering never changes")
+
+
+def test_collapsed_vae():
+    assert warned(vae_warnings(1e-4 * torch.randn(20, 64, 4, 4), 0.01, 0.02), "collapsed")
+    assert warned(vae_warnings(torch.randn(20, 64, 4, 4), 0.019, 0.02), "mean picture")
+    assert vae_warnings(torch.randn(20, 64, 4, 4), 0.002, 0.02) == []

@@ -1,0 +1,40 @@
+import numpy as np
+import torch
+
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.training.frames import FramePool
+from donkey_aicc.training.presets import PRESETS
+from donkey_aicc.training.train_safety import SafetyTask, auroc_per_horizon, masked_bce, pool_labels
+
+CPU = torch.device("cpu")
+
+
+def test_unlabelled_entries_have_neither_loss_nor_gradient():
+    logits = torch.zeros(2, 3, requires_grad=True)
+    labels = torch.tensor([[1.0, float("nan"), 0.0], [float("nan")] * 3])
+    loss = masked_bce(logits, labels)
+    loss.backward()
+    torch.testing.assert_close(loss.item(), float(np.log(2)), rtol=1e-5, atol=1e-6)
+    assert torch.equal(logits.grad != 0, labels.isfinite())
+
+
+def test_no_label_at_all_gives_zero_not_nan():
+    assert masked_bce(torch.zeros(2, 2), torch.full((2, 2), float("nan"))).item() == 0.0
+
+
+def test_labels_never_reach_into_the_next_sequence(drives):
+    pool = FramePool(drives[:2])
+    labels = pool_labels(pool, (1, 5))
+    assert labels[23].isnan().all() and labels[47].isnan().all()
+    assert labels[19, 1].isnan() and labels[18, 1].item() == drives[0].safe[23]
+
+
+def test_frames_without_any_label_are_not_examples(drives):
+    task = SafetyTask(SafetyCNN(2), FramePool(drives[:2]), FramePool(drives[2:3]), (5, 10), PRESETS["tiny"].safety, CPU)
+    assert task.examples() == 2 * 19
+
+
+def test_auroc_is_undefined_with_one_class():
+    labels = torch.tensor([[1.0, 1.0], [0.0, 1.0], [1.0, float("nan")]])
+    areas = auroc_per_horizon(torch.tensor([[2.0, 0.0], [-1.0, 1.0], [0.5, 0.0]]), labels, (1, 5))
+    assert areas == {1: 1.0, 5: None}
