@@ -36,8 +36,11 @@ def run(args: argparse.Namespace) -> int:
     cases = [case for case in CASES if args.only is None or case[0] in (NOMINAL, args.only)]
     with ProcessPoolExecutor(args.workers, mp_context=get_context("spawn")) as pool:
         waiting = [pool.submit(_measure, *case, args.model, args.track, args.seeds, args.frames) for case in cases]
-        rows = [future.result() for future in progress(waiting, "protocols", unit="row")]
-    _print_table(rows)
+        rows = []
+        print(f"{'protocol':<10}{'severity':>9}{'mean |cte|':>13}{'+- error':>11}{'departed':>10}")
+        for future in progress(waiting, "protocols", unit="row"):
+            rows.append(future.result())
+            _print_row(rows[-1])
     measured = {protocol: good for protocol, good in grows(rows).items() if args.only in (None, protocol)}
     for protocol, good in measured.items():
         print(f"{protocol}: {'grows with severity' if good else 'does NOT grow with every severity'}")
@@ -61,8 +64,6 @@ def _load_driver(model: str):
     return VisionDriver(pilot)
 
 
-def _print_table(rows: list["Strength"]) -> None:
-    print(f"{'protocol':<10}{'severity':>9}{'mean |cte|':>13}{'+- error':>11}{'departed':>10}")
-    for row in rows:
-        protocol, severity, cte, error, departed = astuple(row)
-        print(f"{protocol or 'nominal':<10}{severity or '':>9}{cte:>11.3f} m{error:>9.3f} m{departed:>9.0%}")
+def _print_row(row: "Strength") -> None:
+    protocol, severity, cte, error, departed = astuple(row)
+    print(f"{protocol or 'nominal':<10}{severity or '':>9}{cte:>11.3f} m{error:>9.3f} m{departed:>9.0%}", flush=True)
