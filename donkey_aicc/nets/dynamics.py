@@ -116,8 +116,8 @@ class LatentDynamics(nn.Module):
         self.cells = nn.ModuleList([_ConvLSTMCell(LATENT_CHANNELS + ACTION_CHANNELS), _ConvLSTMCell(HIDDEN)])
         self.head = nn.Conv2d(HIDDEN, 2 * LATENT_CHANNELS, 3, padding=1)
         with torch.no_grad():  # start near copying, or an untrained rollout runs away within a few steps
-            self.head.weight[:LATENT_CHANNELS].mul_(0.1)
-            self.head.bias[:LATENT_CHANNELS].zero_()
+            for parameter in self.head.parameters():
+                parameter[:LATENT_CHANNELS].mul_(0.1)
         self.register_buffer("latent_mean", torch.zeros(1, LATENT_CHANNELS, 1, 1))
         self.register_buffer("latent_std", torch.ones(1, LATENT_CHANNELS, 1, 1))
 

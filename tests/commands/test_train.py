@@ -1,0 +1,47 @@
+import pytest
+import torch
+
+from donkey_aicc.bundle import Bundle
+from donkey_aicc.cli import main
+from donkey_aicc.recording import plan_nominal, record
+
+
+@pytest.fixture(scope="module")
+def tubs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tubs")
+    record(plan_nominal(folder, "loop", 6, (22, 22), 0), None)
+    return folder
+
+
+def test_tubs_in_bundle_out(tubs, tmp_path, capsys):
+    threads, out = torch.get_num_threads(), tmp_path / "models" / "mine"
+    arguments = ["--preset", "tiny", "--threads", "1", "--seed", "3", "--tau", "0.1", "--cache-dir", str(tmp_path / "cache")]
+    for stage in ("vae", "dynamics", "safety"):
+        arguments += ["--set", f"{stage}.epochs=1"]
+    try:
+        assert main(["train", str(tubs), "--out", str(out), *arguments]) == 0
+    finally:
+        torch.set_num_threads(threads)
+    manifest = Bundle.load(out).manifest
+    assert manifest.tau == 0.1 and manifest.seeds["training"] == 3 and manifest.overrides["vae.epochs"] == 1
+    assert "preset tiny" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--preset", "huge"], "preset must be one of paper, quick, tiny"),
+        (["--set", "vae.speed=9"], "NAME one of vae.epochs"),
+        (["--threads", "0"], "--threads must be >= 1, got 0"),
+        (["--device", "abacus"], "--device must be auto, cpu, cuda"),
+    ],
+)
+def test_mistakes_end_in_one_line_and_code_2(tubs, tmp_path, capsys, arguments, message):
+    assert main(["train", str(tubs), "--out", str(tmp_path / "b"), "--cache-dir", str(tmp_path / "cache"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error.splitlines()[-1]
+
+
+def test_info_on_something_else(tmp_path, capsys):
+    assert main(["info", str(tmp_path)]) == 2
+    assert "is not a model bundle" in capsys.readouterr().err
