@@ -109,3 +109,4 @@ def save_figure(figure: "Figure", folder: Path, name: str) -> None:
     for suffix, metadata in (("png", {"Software": ""}), ("svg", {"Date": None, "Creator": "donkey_aicc"})):
         with atomic_path(folder / f"{name}.{suffix}") as temporary:
             figure.savefig(temporary, dpi=144, metadata=metadata)
+        figure.set_layout_engine("none")  # the first save has arranged everything; doing it again costs as much as drawing

@@ -1,0 +1,124 @@
+"""Score folders, the choice of tubs, and the command that ties them together."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from donkey_aicc.bundle import Bundle, Manifest, Nets, save_bundle
+from donkey_aicc.calibrating import fit_calibrator
+from donkey_aicc.calibrator_file import save_calibrator, weights_fingerprint
+from donkey_aicc.cli import main
+from donkey_aicc.data.sequence import make_sequence
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.evaluation.drive_checks import as_protocol, check_drives, protocol_paths
+from donkey_aicc.evaluation.runtime import measure_runtime
+from donkey_aicc.evaluation.score_files import load_scores, save_scores
+from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.vae import VAE
+from donkey_aicc.scoring.score import ScoreSettings
+from tests.evaluation.conftest import HORIZONS
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bundles") / "small"
+    manifest = Manifest(list(HORIZONS), {"mean": [0.0, 0.0], "std": [1.0, 1.0]}, context=10, tau=0.1)
+    save_bundle(folder, Nets(VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS))), manifest)
+    return Bundle.load(folder)
+
+
+def drive(number, length=30, protocol="", safe=None):
+    rng = np.random.default_rng(number)
+    images = rng.integers(0, 256, (length, 64, 64, 3), dtype=np.uint8)
+    labels = (np.arange(length) % 2).astype(float) if safe is None else np.full(length, safe)
+    return make_sequence(f"tub{number}", "s", images, rng.uniform(-1, 1, (length, 2)), safe=labels, protocol=protocol)
+
+
+def test_scores_come_back_and_another_bundles_are_refused(tables, tmp_path):
+    save_scores(tmp_path, "abc", calibration=tables.calibration, augmented=tables.augmented, test=tables.test, ood=tables.ood)
+    loaded = load_scores(tmp_path, "abc")
+    assert loaded.marked and set(loaded.ood) == {"dark", "bias"}
+    assert np.array_equal(loaded.test.p_tta, tables.test.p_tta)
+    with pytest.raises(AiccError, match="mixed bundles"):
+        load_scores(tmp_path, "other")
+    (tmp_path / "scores.json").unlink()
+    assert not load_scores(tmp_path, "other").marked
+    (tmp_path / "test.npz").unlink()
+    with pytest.raises(AiccError, match="lacks test.npz"):
+        load_scores(tmp_path)
+
+
+def test_ood_words_name_a_protocol_and_its_tubs():
+    assert protocol_paths(["n"], ["dark=a", "dark=b", "fog=c"]) == {"dark": ["a", "b"], "fog": ["c"]}
+    with pytest.raises(ConfigError, match="NAME=TUB"):
+        protocol_paths(["n"], ["dark"])
+    with pytest.raises(ConfigError, match="--nominal"):
+        protocol_paths(None, ["dark=a"])
+
+
+def test_tubs_without_a_protocol_count_as_driven_under_the_one_named():
+    assert set(as_protocol([drive(0)], "dark")[0].protocol) == {"dark"}
+    with pytest.raises(AiccError, match="driven under blur, not under dark"):
+        as_protocol([drive(0, protocol="blur")], "dark")
+
+
+def test_wrong_drives_are_refused_before_scoring():
+    nominal, odd = [drive(number) for number in range(4)], drive(9, protocol="dark")
+    good = {
+        "nominal": nominal,
+        "calibration": nominal[:2],
+        "test": nominal[2:],
+        "ood": {"dark": [odd]},
+        "context": 10,
+        "folds": 5,
+    }
+    check_drives(**good)
+    copy = replace(nominal[0], id="renamed", tub="renamed", protocol=np.full(30, "dark"))
+    with pytest.raises(AiccError, match="OOD dark contains 1 nominal drives"):
+        check_drives(**good | {"ood": {"dark": [odd, copy]}})
+    with pytest.raises(AiccError, match="test split must hold safe and unsafe frames, got 30 safe and 0 unsafe"):
+        check_drives(**good | {"test": [drive(5, safe=1.0)]})
+    with pytest.raises(AiccError, match="at least 2 calibration sequences"):
+        check_drives(**good | {"calibration": nominal[:1]})
+    with pytest.raises(AiccError, match="after the first 30 frames"):
+        check_drives(**good | {"context": 30})
+
+
+def test_command_writes_a_report_from_a_score_folder(bundle, tables, tmp_path, capsys):
+    arguments = [
+        "evaluate",
+        "--bundle",
+        str(bundle.path),
+        "--scores-dir",
+        str(tmp_path / "scores"),
+        "--out",
+        str(tmp_path / "report"),
+    ]
+    bundle.calibrator_path.unlink(missing_ok=True)
+    assert main(arguments) == 2 and "has no calibrator" in capsys.readouterr().err
+    save_calibrator(bundle, fit_calibrator(tables.calibration, tables.augmented, "tta_rho_delta")[0], {})
+    assert main(arguments) == 2 and "no folder with score tables" in capsys.readouterr().err
+    ood = {"dark": tables.ood["dark"]}
+    save_scores(
+        tmp_path / "scores",
+        weights_fingerprint(bundle),
+        calibration=tables.calibration,
+        augmented=tables.augmented,
+        test=tables.test,
+        ood=ood,
+    )
+    assert main([*arguments, "--seeds", "1", "--draws", "20", "--no-runtime", "--departed", "0.25"]) == 0
+    assert "report:" in capsys.readouterr().out
+    assert (tmp_path / "report" / "index.html").is_file() and (tmp_path / "report" / "results.json").is_file()
+    assert main([*arguments, "--ood", "dark=x"]) == 2 and "--scores-dir replaces" in capsys.readouterr().err
+
+
+def test_runtime_has_every_component(bundle, tables):
+    names = ("temperature", "tta_rho_delta", "dac")
+    fitted = {name: fit_calibrator(tables.calibration, tables.augmented, name)[0] for name in names}
+    small = ScoreSettings(samples=2, rollout_steps=2, rollout_every=2, context=10, views=2)
+    found = measure_runtime(bundle, fitted, small, repeats=1)["components_ms"]
+    assert {"vae_encode", "tta", "delta", "calibrate_dac", "streaming_scoring", "cold_start_full"} <= set(found)
+    assert all(value >= 0.0 for value in found.values())

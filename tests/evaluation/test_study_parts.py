@@ -1,0 +1,114 @@
+"""Fast calibration errors, intervals, frontier, monotonicity and early warning against plain computations."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from donkey_aicc.calibration.catalogue import make_calibrator
+from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.evaluation.binned import bin_sums, ece_of_sums, horizon_mean, horizon_weights, mean_ece
+from donkey_aicc.evaluation.cells import mean_of, spread_cell
+from donkey_aicc.evaluation.early_warning import Driving, early_warning
+from donkey_aicc.evaluation.frontier import ood_ece_at
+from donkey_aicc.evaluation.horizons import average_metric
+from donkey_aicc.evaluation.intervals import interval_cell
+from donkey_aicc.evaluation.metrics import Measured, ece_top_label
+from donkey_aicc.evaluation.monotonicity import measure_monotonicity
+from donkey_aicc.evaluation.resampling import bootstrap_interval
+from donkey_aicc.score_table import HORIZONS
+from tests.synthetic_scores import synthetic_table
+
+
+@pytest.fixture
+def table():
+    return synthetic_table(np.random.default_rng(0), sequences=4, length=120)
+
+
+def test_binned_ece_equals_the_metric_at_every_horizon(table):
+    p = table.p_tta.copy()
+    p[:6, 0] = [0.0, 1.0, 0.5, 7 / 15, 8 / 15, 14 / 15]  # edges of bins
+    found = ece_of_sums(bin_sums(p, table.labels)[0])
+    expected = [float(ece_top_label(p[:, k], table.labels[:, k])) for k in range(len(HORIZONS))]
+    assert found == pytest.approx(expected, abs=1e-12)
+    assert mean_ece(p, table.labels, table.horizons) == pytest.approx(
+        float(average_metric(ece_top_label, p, table.labels, table.horizons))
+    )
+
+
+def test_sums_of_groups_add_up_and_an_unlabelled_horizon_outside_the_mean_is_ignored(table):
+    group = np.unique(table.sequence, return_inverse=True)[1]
+    assert bin_sums(table.p_tta, table.labels, group, 4).sum(axis=0) == pytest.approx(bin_sums(table.p_tta, table.labels)[0])
+    assert horizon_weights(table.horizons).sum() == pytest.approx(1.0) and horizon_weights(table.horizons)[0] == 0
+    labels = table.labels.copy()
+    labels[:, 0] = np.nan
+    assert np.isfinite(mean_ece(table.p_tta, labels, table.horizons))
+    labels[:, 3] = np.nan
+    assert np.isnan(mean_ece(table.p_tta, labels, table.horizons))
+
+
+def test_resampled_sums_equal_resampled_rows(table):
+    """The fast way and the plain bootstrap of rows give the same interval, up to the luck of the draw."""
+    names, group = np.unique(table.sequence, return_inverse=True)
+    sums = bin_sums(table.p_tta, table.labels, group, len(names))
+    drawn = np.random.default_rng(0).multinomial(4, np.full(4, 0.25), size=4000).astype(float)
+    fast = interval_cell(horizon_mean(ece_of_sums(np.tensordot(drawn, sums, axes=1)), table.horizons), 4)
+    plain = bootstrap_interval(
+        table.sequence, lambda rows: mean_ece(table.p_tta[rows], table.labels[rows], table.horizons), seed=1, draws=400
+    )
+    assert fast["low"] == pytest.approx(plain.low, abs=0.01) and fast["high"] == pytest.approx(plain.high, abs=0.01)
+    assert "cannot be resampled" in interval_cell(np.array([0.1]), 1)["reason"]
+
+
+def test_undefined_numbers_become_null_with_the_reason():
+    missing = Measured(float("nan"), "one class only")
+    assert spread_cell([Measured(0.1), missing]) == {
+        "mean": None,
+        "std": None,
+        "values": [0.1, None],
+        "reason": "split 2: one class only",
+    }
+    assert mean_of([Measured(0.1), missing], ["dark", "blur"]).reason == "blur: one class only"
+    assert spread_cell([Measured(0.1), Measured(0.3)])["std"] == pytest.approx(0.141421)
+
+
+def test_frontier_is_read_between_its_points_and_never_beyond_the_nominal_price():
+    curve = np.array([[0.02, 0.30], [0.04, 0.20], [0.08, 0.10], [0.12, 0.15]])
+    assert ood_ece_at(curve, 0.06) == pytest.approx(0.15)
+    assert ood_ece_at(curve, 0.2) == pytest.approx(0.10)
+    assert np.isnan(ood_ece_at(curve, 0.01))
+
+
+def test_frontier_starts_at_temperature_scaling_of_tta(results):
+    curves, tta = results["frontier"]["curves"], results["calibration"]["tta"]["ece"]
+    for curve in curves.values():
+        assert curve["nominal_ece"][0] == pytest.approx(tta["nominal"]["mean"], abs=1e-5)
+        assert curve["ood_ece"][0] == pytest.approx(tta["ood_mean"]["mean"], abs=1e-5)
+
+
+def test_a_score_that_falls_with_severity_is_named():
+    rng = np.random.default_rng(0)
+    nominal = synthetic_table(rng, sequences=3, length=60, horizons=(5, 10))
+    rising = synthetic_table(rng, sequences=3, length=60, horizons=(5, 10), shift=1.0, protocol="dark", severity=2)
+    falling = replace(rising, rho_raw=nominal.rho_raw * 0.7, protocol=np.full(len(rising), "blur"))
+    found = measure_monotonicity(nominal, {"dark": rising, "blur": falling}, ScoreStatistics.fit(nominal))
+    assert found["rho"]["dark"]["falls"] == [] and found["rho"]["dark"]["spearman"] > 0.4
+    assert found["rho"]["blur"]["below_nominal"] and found["rho"]["blur"]["falls"][0]["to"] == 2
+    assert not found["rho_two_sided"]["blur"]["below_nominal"]
+
+
+def test_early_warning_uses_the_least_confidence_and_matches_false_alarms():
+    rng = np.random.default_rng(0)
+    nominal = synthetic_table(rng, sequences=4, length=100, horizons=(5, 10))
+    calm = replace(nominal, cte=np.zeros(len(nominal)), p_safe=np.full((len(nominal), 2), 0.9))
+    p = np.full((len(nominal), 2), 0.9)
+    p[(nominal.step >= 70) & (nominal.step < 80), 1] = 0.1
+    cte = np.where(nominal.step >= 80, 1.0, 0.0)
+    odd = replace(nominal, cte=cte, p_safe=p, protocol=np.full(len(nominal), "dark"))
+    none = make_calibrator("none").fit(nominal)
+    driving = Driving(departed_m=0.5, rate_hz=10.0, frames_per_lap=50.0)
+    found = early_warning({"none": none}, ScoreStatistics.fit(nominal), calm, {"dark": odd}, driving)["none"]
+    at_governor = found["governor"]["protocols"]["dark"]
+    assert at_governor["departures"] == at_governor["announced"] == 4 and at_governor["median_lead_s"] == 1.0
+    assert found["matched"]["nominal"]["false_alarms_per_unit"] <= 1.0
+    assert found["governor"]["nominal"]["reason"] == "no departure"
