@@ -19,9 +19,10 @@ from donkey_aicc.errors import AiccError
 SERVO_LAG_S = 0.07
 MOTOR_LAG_S = 0.1
 MASS_LAGS_S = (0.2, 0.35, 0.5, 0.7, 1.0, 1.5)  # how long the car takes to follow its motor: differs a lot, and is fitted
-WEAKEST_CORRELATION = 0.5  # of the better of the two signals: below it the offset is a guess
+WEAKEST_CORRELATION = 0.6  # of the better of the two signals: below it the offset is a guess
 _COARSE_STEPS = 2  # of STEP_S: resolution of the search over all offsets
 _SHORTEST_OVERLAP_S = 5.0
+_LEAST_OVERLAP = 0.3  # of the shorter of both: a short piece of one drive fits somewhere into any other
 _PARTS = 4  # pieces of the drive that are aligned on their own, to see how certain the offset is
 _ALWAYS = (-np.inf, np.inf)
 
@@ -183,7 +184,8 @@ def _gain_at_all_offsets(measured: Signal, response: Signal) -> list[tuple[int, 
 
     count = slide(known_1, known_2)
     scale = np.maximum(slide(a * a, known_2), 0.0) * np.maximum(slide(known_1, b * b), 0.0)
-    usable = (count * _COARSE_STEPS * STEP_S >= _SHORTEST_OVERLAP_S) & (scale > 1e-9)
+    needed = max(_SHORTEST_OVERLAP_S / (_COARSE_STEPS * STEP_S), _LEAST_OVERLAP * min(known_1.sum(), known_2.sum()))
+    usable = (count >= needed) & (scale > 1e-9)
     correlation = np.where(usable, slide(a, b) / np.sqrt(np.where(usable, scale, 1.0)), 0.0)
     gains = _gain(correlation, _COARSE_STEPS * count)
     shift = _COARSE_STEPS * np.arange(-(len(second) - 1), len(first))

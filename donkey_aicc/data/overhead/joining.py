@@ -18,6 +18,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.files import write_atomic
 
 MAX_BRIDGE_S = 0.15  # between two sightings this close the car drove (almost) straight; further apart nothing is made up
+SAME_MOMENT_S = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,8 @@ def place_at(path: MarkerPath, times_s: np.ndarray) -> np.ndarray:
     """(n, 2) metres at video times, between the sightings before and after if they are close; else NaN."""
     known_s, known = path.times_s[path.seen], path.xy[path.seen]
     after = np.clip(np.searchsorted(known_s, times_s), 1, max(1, len(known_s) - 1))
-    close = (known_s[after] - known_s[after - 1] <= MAX_BRIDGE_S) & (times_s >= known_s[0]) & (times_s <= known_s[-1])
+    bridged = (known_s[after] - known_s[after - 1] <= MAX_BRIDGE_S) & (times_s >= known_s[0]) & (times_s <= known_s[-1])
+    close = bridged | (np.minimum(abs(times_s - known_s[after]), abs(times_s - known_s[after - 1])) <= SAME_MOMENT_S)
     places = np.stack([np.interp(times_s, known_s, known[:, axis]) for axis in range(2)], axis=1)
     return np.where(close[:, None], places, np.nan)
 

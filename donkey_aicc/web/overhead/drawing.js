@@ -14,15 +14,15 @@ function drawScene(context, scene) {
     const closed = shown.track_px.concat([shown.track_px[0]]);
     strokeLine(context, closed, "rgba(0,0,0,.55)", 5 * unit);
     strokeLine(context, closed, COLOURS.track, 2.5 * unit);
-    drawArrows(context, shown.track_px, unit);
   }
-  drawBlobs(context, shown, unit);
   strokeLine(context, points.lens, COLOURS.lens, 2 * unit);
   if (!shown.track_px) strokeLine(context, points.line, COLOURS.line, 2 * unit);
   for (const name of ["line", "lens", "floor"]) {
     const active = name === tool;
     points[name].forEach((point, i) => drawPoint(context, point, COLOURS[name], unit, active, name === "floor" ? i + 1 : null));
   }
+  if (shown.track_px) drawArrows(context, shown.track_px, unit);
+  drawBlobs(context, shown, unit);
 }
 
 function strokeLine(context, line, colour, width) {
@@ -44,10 +44,14 @@ function drawArrows(context, track, unit) {
     context.translate(x, y);
     context.rotate(Math.atan2(nextY - y, nextX - x));
     context.beginPath();
-    context.moveTo(9 * unit, 0);
-    context.lineTo(-6 * unit, 6 * unit);
-    context.lineTo(-6 * unit, -6 * unit);
+    context.moveTo(11 * unit, 0);
+    context.lineTo(-7 * unit, 7 * unit);
+    context.lineTo(-7 * unit, -7 * unit);
+    context.closePath();
     context.fill();
+    context.lineWidth = 1.5 * unit;
+    context.strokeStyle = "#000";
+    context.stroke();
     context.restore();
   }
 }
@@ -66,10 +70,10 @@ function drawBlobs(context, shown, unit) {
 
 function drawPoint(context, [x, y], colour, unit, active, name) {
   context.beginPath();
-  context.arc(x, y, (active ? 6 : 4) * unit, 0, 2 * Math.PI);
+  context.arc(x, y, (active ? 5 : name === null ? 2 : 4) * unit, 0, 2 * Math.PI);
   context.fillStyle = colour;
   context.fill();
-  context.lineWidth = 1.5 * unit;
+  context.lineWidth = (active ? 1.5 : 0.5) * unit;
   context.strokeStyle = "#000";
   context.stroke();
   if (name !== null) {
