@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 DEFAULT_METHOD = "tta_rho_delta"
 LADDER_FRAMES = 400
 LADDER_BATCH = 200
-ROWS_WITH_FULL_CONTEXT = 120  # usable frames of each augmented piece
+ROWS_WITH_FULL_CONTEXT = 80  # usable frames of each augmented piece
 
 
 @dataclass(frozen=True)
@@ -61,20 +61,23 @@ def build_augmented(
     seed: int = 0,
     workers: int = 1,
     rows: int = ROWS_WITH_FULL_CONTEXT,
+    ladder_frames: int = LADDER_FRAMES,
 ) -> Augmented:
     """Set the severities by the predictor's accuracy, cut and change pieces of the calibration drives, score them."""
-    ladders = measure_ladders(bundle, calibration, seed)
+    ladders = measure_ladders(bundle, calibration, seed, ladder_frames)
     # Warm-up, usable rows, and the frames that the labels of the last usable row look at.
     frames = settings.context + rows + max(bundle.horizons)
     pieces = augmented_pieces(calibration, strengths_of(ladders), frames, seed)
     return Augmented(score_sequences(bundle, pieces, settings=settings, workers=workers, title="scoring D_aug"), ladders)
 
 
-def measure_ladders(bundle: "Bundle", calibration: Listing[Sequence], seed: int) -> dict[str, FamilyLadder]:
+def measure_ladders(
+    bundle: "Bundle", calibration: Listing[Sequence], seed: int, frames: int = LADDER_FRAMES
+) -> dict[str, FamilyLadder]:
     """Strengths of the visual families, from evenly spaced calibration frames."""
     images = np.concatenate([sequence.images for sequence in calibration])
     labels = np.concatenate([horizon_labels(sequence.safe, bundle.horizons) for sequence in calibration])
-    rows = np.unique(np.linspace(0, len(images) - 1, min(LADDER_FRAMES, len(images))).astype(int))
+    rows = np.unique(np.linspace(0, len(images) - 1, min(frames, len(images))).astype(int))
     return severity_for_accuracy_drop(lambda pixels: _predict(bundle, pixels), images[rows], labels[rows], seed)
 
 

@@ -14,8 +14,10 @@ class ExperimentPreset:
     nominal_frames: tuple[int, int]
     runs: dict[str, int]
     severities: tuple[int, ...]
-    ood_frames: int
+    ood_frames: dict[str, int]  # per drive, the 100 nominal ones at its start included
     augmented_rows: int  # usable frames of each D_aug piece
+    ladder_frames: int = 400  # calibration frames on which the D_aug severities are set
+    training: tuple[str, ...] = ()  # overrides of the training preset
     scoring: ScoreSettings = field(default_factory=ScoreSettings)
     split_seeds: int = 5
 
@@ -27,8 +29,8 @@ _FULL = ExperimentPreset(
     # At least the paper's 7/8/17/5 sequences and 4858/4703/10117/2575 frames, and 4 runs of every severity.
     runs={"dark": 4, "blur": 4, "bias": 5, "latency": 4},
     severities=(1, 2, 3, 4, 5),
-    ood_frames=650,
-    augmented_rows=120,
+    ood_frames={"dark": 400, "blur": 400, "bias": 560, "latency": 320},
+    augmented_rows=80,
 )
 
 PRESETS = {
@@ -36,12 +38,14 @@ PRESETS = {
     "quick": _FULL,
     "tiny": ExperimentPreset(
         name="tiny",
-        nominal_drives=12,
-        nominal_frames=(180, 220),
+        nominal_drives=9,
+        nominal_frames=(160, 180),
         runs=dict.fromkeys(("dark", "blur", "bias", "latency"), 1),
         severities=(2, 5),
-        ood_frames=220,
-        augmented_rows=15,
+        ood_frames=dict.fromkeys(("dark", "blur", "bias", "latency"), 180),
+        augmented_rows=5,
+        ladder_frames=40,
+        training=("vae.epochs=1", "safety.epochs=1"),
         scoring=ScoreSettings(samples=3, rollout_steps=5, views=3, dropout_passes=2),
         split_seeds=2,
     ),

@@ -59,7 +59,9 @@ def record_protocols(experiment: Experiment) -> None:
     plans = []
     for protocol, runs in preset.runs.items():
         folder = experiment.layout.protocol(protocol)
-        plans += plan_protocol(folder, experiment.track, protocol, preset.severities, runs, preset.ood_frames, experiment.seed)
+        plans += plan_protocol(
+            folder, experiment.track, protocol, preset.severities, runs, preset.ood_frames[protocol], experiment.seed
+        )
     record(plans, experiment.pilot, experiment.workers)
 
 
@@ -68,7 +70,7 @@ def train(experiment: Experiment) -> None:
     if (layout.bundle / "manifest.json").exists():
         return
     loaded = load_sequences([layout.nominal], cache_dir=layout.cache)
-    preset, overrides = preset_named(experiment.preset.name, experiment.overrides)
+    preset, overrides = preset_named(experiment.preset.name, (*experiment.preset.training, *experiment.overrides))
     train_bundle(
         loaded.sequences,
         Plan(
@@ -98,7 +100,7 @@ def score(experiment: Experiment) -> None:
     if not layout.scores("augmented").exists():
         settings, preset = experiment.preset.scoring, experiment.preset
         augmented = build_augmented(
-            bundle, calibration, settings, experiment.model_seed, experiment.workers, preset.augmented_rows
+            bundle, calibration, settings, experiment.model_seed, experiment.workers, preset.augmented_rows, preset.ladder_frames
         )
         write_json(layout.ladders, {family: ladder.to_json() for family, ladder in augmented.ladders.items()})
         augmented.table.save(layout.scores("augmented"))

@@ -39,4 +39,4 @@ def test_quick_covers_the_papers_sequences_and_frames():
         drives = quick.runs[protocol] * len(quick.severities)
         assert quick.runs[protocol] >= 4
         assert drives >= sequences
-        assert drives * (quick.ood_frames - 100) >= frames
+        assert drives * (quick.ood_frames[protocol] - 100) >= frames
