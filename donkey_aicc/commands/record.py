@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.anomalies.protocols import PROTOCOLS
     from donkey_aicc.errors import one_of
-    from donkey_aicc.resources import models_dir
     from donkey_aicc.recording import plan_nominal, plan_protocol, record
+    from donkey_aicc.resources import models_dir
     from donkey_aicc.sim.tracks import make_track
 
     make_track(args.track)  # an unknown track should fail here, not in a worker
