@@ -13,27 +13,40 @@ import numpy as np
 from donkey_aicc.createcar import create_car
 from donkey_aicc.demo.movie import make_movie
 from donkey_aicc.demo.recorded_drive import RecordedDrive, read_drive
+from donkey_aicc.demo.timeline import Timeline, draw_timeline, read_timeline, summary_rows
 from donkey_aicc.errors import AiccError
 from donkey_aicc.parts.drive_log import FILE_NAME as DRIVE_LOG
 from donkey_aicc.sim.drive_picture import draw_drive
 from donkey_aicc.sim.tracks import make_track
 
+SCHEDULE = "dark:2@12s-22s,blur:3@34s-44s,bias:2@56s-66s,latency:3@78s-88s"
+LAPS = 6
+RATE_HZ = 20.0
+# A rollout costs as much as some thirty frames without one; a rarer one keeps the demo short and changes little.
+SETTINGS = "\nAICC_ROLLOUT_EVERY = 20\n"
 
-def show(out: str | Path, laps: int = 3, track: str = "loop", seed: int = 1) -> dict[str, Any]:
+
+def show(out: str | Path, laps: int = LAPS, track: str = "loop", seed: int = 1, inject: str = SCHEDULE) -> dict[str, Any]:
     """Everything ends up under `out`; returns the drive's summary."""
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="donkey_aicc_demo_") as folder:
         print(f"1. a new car in {folder}")
         car = create_car(Path(folder) / "mycar")
-        print(f"2. it drives {laps} laps of '{track}' through donkeycar's vehicle loop, the shipped pilot at the wheel")
-        _drive(car, "--laps", str(laps), "--track", track, "--seed", str(seed))
+        with open(car / "myconfig.py", "a", encoding="utf-8") as settings:
+            settings.write(SETTINGS)
+        print(f"2. it drives {laps} laps of '{track}' through donkeycar's vehicle loop, the shipped pilot at the wheel,")
+        print(f"   the monitor watching every frame, and faults on schedule: {inject}")
+        _drive(car, "--laps", str(laps), "--track", track, "--seed", str(seed), "--inject", inject)
         tub = _keep_tub(car, out / "tub")
     drive = read_drive(tub)
+    timeline = read_timeline(drive, RATE_HZ)
     print("3. pictures")
     _draw(drive, track, out)
+    draw_timeline(timeline, out / "timeline.png")
     summary = json.loads((tub / DRIVE_LOG).read_text(encoding="utf-8"))
     _print_summary(summary, drive, out)
+    _print_timeline(timeline, out)
     return summary
 
 
@@ -72,3 +85,11 @@ def _print_summary(summary: dict[str, Any], drive: RecordedDrive, out: Path) -> 
     print(f"tub            {out / 'tub'} ({len(drive)} records)")
     print(f"drive picture  {out / 'drive.png'}")
     print(f"movie          {out / 'drive.gif'}")
+
+
+def _print_timeline(timeline: Timeline, out: Path) -> None:
+    print(f"timeline       {out / 'timeline.png'}\n")
+    print(f"{'':<10}{'certainty':>10}{'raw':>8}{'rho':>8}{'delta':>8}{'|cte| m':>10}")
+    for name, certainty, raw, rho, delta, cte_m in summary_rows(timeline):
+        print(f"{name:<10}{certainty:>10.2f}{raw:>8.2f}{rho:>8.2f}{delta:>8.2f}{cte_m:>10.2f}")
+    print("\nCertainty is max(c, 1 - c) of the calibrated confidence: 1 is sure either way, 0.5 means it cannot tell.")

@@ -1,0 +1,120 @@
+"""The monitor over time: certainty, rho, delta and |cte|, with the injected intervals shaded."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from donkey_aicc import channels
+from donkey_aicc.demo.recorded_drive import RecordedDrive
+from donkey_aicc.files import atomic_path
+
+COLOURS = {"dark": "#5b5f97", "blur": "#2a9d8f", "bias": "#e76f51", "latency": "#e9a820"}
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """N ticks. Certainty is max(c, 1 - c), averaged over the horizons: 1 is sure either way, 0.5 is "cannot tell"."""
+
+    time_s: np.ndarray
+    certainty: np.ndarray  # of the calibrated confidence
+    raw_certainty: np.ndarray  # of the predictor alone
+    rho: np.ndarray
+    delta: np.ndarray
+    abs_cte_m: np.ndarray
+    protocol: list[str]
+    ready: np.ndarray  # bool: the scores were valid
+
+    def intervals(self) -> list[tuple[str, float, float]]:
+        """(protocol, from, to) in seconds of every injected stretch."""
+        found: list[tuple[str, float, float]] = []
+        for at, name in zip(self.time_s.tolist(), self.protocol, strict=True):
+            if name and found and found[-1][0] == name and at - found[-1][2] < 0.5:
+                found[-1] = (name, found[-1][1], at)
+            elif name:
+                found.append((name, at, at))
+        return found
+
+
+def read_timeline(drive: RecordedDrive, rate_hz: float) -> Timeline:
+    """From a tub that was recorded with the monitor on."""
+    return Timeline(
+        time_s=np.arange(len(drive)) / rate_hz,
+        certainty=_certainty(drive.values(channels.CONFIDENCE)),
+        raw_certainty=_certainty(drive.values(channels.P_SAFE)),
+        rho=drive.number(channels.RHO),
+        delta=drive.number(channels.DELTA),
+        abs_cte_m=np.abs(drive.cte_m),
+        protocol=[str(value or "") for value in drive.values(channels.INJECT_PROTOCOL)],
+        ready=np.array([bool(value) for value in drive.values(channels.SCORES_VALID)]),
+    )
+
+
+def _certainty(vectors: list[list[float] | None]) -> np.ndarray:
+    values = [np.mean(np.maximum(vector, 1 - np.asarray(vector))) if vector else np.nan for vector in vectors]
+    return np.array(values, dtype=float)
+
+
+def summary_rows(timeline: Timeline) -> list[tuple[str, float, float, float, float, float]]:
+    """(name, certainty, raw certainty, rho, delta, |cte|): means over valid nominal ticks, then over each interval."""
+    nominal = timeline.ready & np.array([not name for name in timeline.protocol])
+    rows = [("nominal", *_means(timeline, nominal))]
+    for name, start, stop in timeline.intervals():
+        inside = timeline.ready & (timeline.time_s >= start) & (timeline.time_s <= stop)
+        rows.append((name, *_means(timeline, inside)))
+    return rows
+
+
+def _means(timeline: Timeline, rows: np.ndarray) -> tuple[float, float, float, float, float]:
+    columns = (timeline.certainty, timeline.raw_certainty, timeline.rho, timeline.delta, timeline.abs_cte_m)
+    first, second, third, fourth, fifth = (float(np.nanmean(values[rows])) if rows.any() else np.nan for values in columns)
+    return first, second, third, fourth, fifth
+
+
+def draw_timeline(timeline: Timeline, path: str | Path) -> None:
+    """Four panels over a common time axis."""
+    import matplotlib
+
+    matplotlib.use("Agg", force=False)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 7.5), layout="constrained")
+    axes = figure.subplots(4, 1, sharex=True, gridspec_kw={"height_ratios": [1.6, 1, 1, 1]})
+    certainty, rho, delta, cte = axes
+    certainty.plot(timeline.time_s, _smooth(timeline.raw_certainty), color="#bbbbbb", linewidth=1.2, label="predictor alone")
+    certainty.plot(timeline.time_s, _smooth(timeline.certainty), color="#12355b", linewidth=1.8, label="calibrated")
+    certainty.set(ylabel="certainty", ylim=(0.5, 1.02))
+    certainty.legend(loc="lower left", frameon=False, ncols=2)
+    rho.plot(timeline.time_s, timeline.rho, color="#12355b", linewidth=1.4)
+    rho.set(ylabel="rho", ylim=(-0.03, 1.05))
+    delta.plot(timeline.time_s, timeline.delta, color="#12355b", linewidth=1.4)
+    delta.set(ylabel="delta", ylim=(-0.03, 1.05))
+    cte.plot(timeline.time_s, timeline.abs_cte_m, color="#12355b", linewidth=1.2)
+    cte.set(ylabel="|cte| m", xlabel="seconds", xlim=(0, timeline.time_s[-1]))
+    for name, start, stop in timeline.intervals():
+        for axis in axes:
+            axis.axvspan(start, stop, color=COLOURS.get(name, "#888888"), alpha=0.22, linewidth=0)
+        certainty.text((start + stop) / 2, 1.0, name, ha="center", va="top", fontsize=11, color="#333333")
+    _shade_warm_up(axes, timeline)
+    figure.suptitle("One drive, four faults: how sure the safety prediction is of itself")
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=110)
+
+
+def _shade_warm_up(axes, timeline: Timeline) -> None:
+    starts = np.flatnonzero(np.diff(np.concatenate([[True], timeline.ready]).astype(int)) == -1)
+    for start in starts:
+        later = np.flatnonzero(timeline.ready[start:])
+        stop = start + int(later[0]) if len(later) else len(timeline.time_s) - 1
+        for axis in axes:
+            axis.axvspan(timeline.time_s[start], timeline.time_s[stop], color="#000000", alpha=0.06, linewidth=0, hatch="//")
+        axes[0].text(timeline.time_s[start] + 0.2, 0.97, "warming up", va="top", fontsize=8, color="#777777")
+
+
+def _smooth(values: np.ndarray, ticks: int = 10) -> np.ndarray:
+    """Running mean over half a second: single frames flicker."""
+    known = np.isfinite(values)
+    kernel = np.ones(ticks)
+    total = np.convolve(np.where(known, values, 0.0), kernel)[: len(values)]
+    count = np.convolve(known, kernel)[: len(values)]
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
