@@ -102,6 +102,8 @@ def _region(setup: OverheadSetup) -> tuple[int, int, int, int]:
     )
     px = setup.floor.to_pixel(outline)
     width, height = setup.size_px
+    if not np.isfinite(px).all():  # a slanted view: the surroundings reach behind the camera
+        return 0, 0, width, height
     left, top = np.floor(np.clip(px.min(axis=0), 0, (width - 16, height - 16))).astype(int)
     right, bottom = np.ceil(np.clip(px.max(axis=0), (left + 16, top + 16), (width, height))).astype(int)
     return int(left), int(top), int(right), int(bottom)

@@ -81,7 +81,8 @@ class CalibrationSession:
             line, problem = _attempt(lambda: _line(inputs, floor))
             shown["problems"]["centreline"] = problem
             if line is not None:
-                shown["track_px"] = floor.to_pixel(line.points[::5]).round(1).tolist()
+                track_px = floor.to_pixel(line.points[::5])
+                shown["track_px"] = track_px[np.isfinite(track_px).all(axis=1)].round(1).tolist()
                 shown["length_m"] = line.length_m
         setup, problem = _attempt(lambda: parse_setup(inputs, size))
         shown["problems"]["all"] = problem

@@ -38,6 +38,7 @@ class Floor:
             raise ConfigError("floor_points: no homography fits them; check that pixels and metres are in the same order")
         self._to_metres, self._to_pixels = matrix, np.linalg.inv(matrix)
         self._check_sense(ideal)
+        self._front = float(np.sign(points_m[0] @ self._to_pixels[2, :2] + self._to_pixels[2, 2]))
         self._camera_m, self._shrink = _parallax(marker_height_m, camera_m)
         self.residual_m = float(np.sqrt(np.mean(np.sum((self.to_floor(points_px) - points_m) ** 2, axis=1))))
         if self.residual_m > 0.1 * float(np.hypot(*np.ptp(points_m, axis=0))):
@@ -53,8 +54,11 @@ class Floor:
         return self._camera_m + (seen - self._camera_m) * self._shrink
 
     def to_pixel(self, xy: np.ndarray) -> np.ndarray:
-        """(..., 2) metres on the floor -> (..., 2) pixels of the video."""
-        return self._lens.distort(_apply(self._to_pixels, np.asarray(xy, float)))
+        """(..., 2) metres on the floor -> (..., 2) pixels of the video, perhaps outside of it; NaN behind the camera."""
+        xy = np.asarray(xy, float)
+        ideal = _apply(self._to_pixels, xy)
+        behind = (xy @ self._to_pixels[2, :2] + self._to_pixels[2, 2]) * self._front <= 0
+        return self._lens.distort(np.where(behind[..., None], np.nan, ideal))
 
     def square_metres_per_pixel(self, px: np.ndarray) -> np.ndarray:
         """(n, 2) pixels -> (n,) floor area that one pixel covers there."""

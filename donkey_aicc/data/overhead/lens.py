@@ -41,6 +41,8 @@ class Lens:
         """Pixels of an ideal camera -> pixels of the video."""
         offset = (np.asarray(px, float) - self._middle) / self._unit_px
         squared = np.sum(offset**2, axis=-1, keepdims=True)
+        if self.k1 < 0:  # far outside of the picture the formula would lead back into it
+            squared = np.minimum(squared, -1.0 / (3.0 * self.k1))
         return self._middle + self._unit_px * offset * (1.0 + self.k1 * squared)
 
 

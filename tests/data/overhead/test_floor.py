@@ -22,6 +22,13 @@ def test_pixel_and_floor_undo_each_other():
     assert np.allclose(floor.to_floor(floor.to_pixel(xy)), xy, atol=1e-6)
 
 
+def test_what_is_behind_a_slanted_camera_has_no_pixel():
+    floor = Floor(PX, M, LENS)
+    ahead, behind = floor.to_pixel(np.array([(2.0, 1.5), (2.0, -500.0)]))
+    assert np.isfinite(ahead).all()
+    assert np.isnan(behind).all()
+
+
 def test_more_points_average_out_and_leave_a_residual():
     px = np.vstack([PX, Floor(PX, M, LENS).to_pixel(np.array([[2.0, 1.5]])) + 3])
     floor = Floor(px, np.vstack([M, [[2.0, 1.5]]]), LENS)

@@ -24,6 +24,11 @@ def test_the_middle_stays():
     assert np.allclose(Lens(SIZE, -0.1).undistort([639.5, 359.5]), [639.5, 359.5])
 
 
+def test_what_is_far_outside_stays_outside():
+    away = Lens(SIZE, -0.1).distort(np.array([[5000.0, 360.0], [50000.0, 360.0]]))
+    assert (away[:, 0] > 1280).all()
+
+
 def test_k1_is_found_from_a_straight_edge():
     lens = Lens(SIZE, -0.06)
     edge = lens.distort(np.stack([np.linspace(50, 1200, 8), np.linspace(90, 60, 8)], axis=1))
