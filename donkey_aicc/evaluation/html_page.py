@@ -150,8 +150,8 @@ def _row(table: Table, row: Row) -> str:
 
 
 def _cell(table: Table, row: Row, column: Column) -> str:
-    value = row.values.get(column.key, Value())
-    return f"<td{_kind(column, table.is_best(row, column))}>{_shown(value, column)}</td>"
+    shown = _shown(row.values[column.key], column) if column.key in row.values else ""
+    return f"<td{_kind(column, table.is_best(row, column))}>{shown}</td>"
 
 
 def _shown(value: Value, column: Column) -> str:
@@ -160,8 +160,8 @@ def _shown(value: Value, column: Column) -> str:
     if value.number is None:
         return "" if column.paper else "–"
     number = f"{value.number:.{column.digits}f}"
-    if value.number and float(number) == 0.0:
-        number = f"{value.number:.1e}"
+    if float(number) == 0.0:  # neither "-0.000" nor a p-value of zero
+        number = f"{value.number:.1e}" if value.number and column.digits > 3 else number.lstrip("-")
     if column.spread and value.spread is not None and f"{value.spread:.{column.digits}f}".strip("0.") != "":
         number += f" <small>±{value.spread:.{column.digits}f}</small>"
     return number

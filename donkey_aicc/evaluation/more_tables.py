@@ -89,7 +89,7 @@ def early_warning_table(results: Results) -> Table:
         Column("threshold", "Threshold"),
         Column("announced", "Announced", 0, HIGHER),
         Column("departures", "Departures", 0),
-        Column("median_lead_s", "Median lead, s", 2, HIGHER),
+        Column("median_lead_s", "Median lead, s (mean of protocols)", 2, HIGHER),
         Column("nominal_false_alarms", f"False alarms per {unit}, nominal", 2, LOWER),
     ]
     protocols = results["settings"]["protocols"]

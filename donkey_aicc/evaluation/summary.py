@@ -72,7 +72,8 @@ def _detection(results: dict[str, Any]) -> Statement | None:
         f"rho + delta detects the anomalies with a mean AUROC of {ours:.3f}; the best simple rival, {label}, "
         f"has {others[best]:.3f}."
     )
-    blind = [p for p in results["settings"]["protocols"] if (number_of(results["ood_detection"]["rho"][p]) or 1.0) < 0.5]
+    rho = {protocol: number_of(results["ood_detection"]["rho"][protocol]) for protocol in results["settings"]["protocols"]}
+    blind = [protocol for protocol, value in rho.items() if value is not None and value < 0.5]
     if blind:
         text += f" rho alone is worse than guessing under {' and '.join(blind)}."
     return _said(HOLDS if ours > others[best] else FAILS, text)  # type: ignore[operator]
