@@ -8,23 +8,23 @@ from collections.abc import Sequence
 import donkey_aicc
 from donkey_aicc.errors import AiccError
 
-# name -> one line for `donkey-aicc --help`. Alphabetical within each group.
+# name -> one line for `donkey-aicc --help`, in the order in which a newcomer meets them.
 COMMANDS = {
-    "protocols": "measure what each injected fault does to the driving, severity by severity",
     "demo": "make a car, drive it in the embedded simulator and draw what happened",
-    "check": "health report on recorded tubs: what can be used, what was lost and why",
     "createcar": "make a car folder that drives the embedded simulator or your own hardware",
-    "train-pilot": "train a vision pilot from tubs, or from lessons in the embedded simulator",
-    "check-pilot": "count a pilot's laps without a hit and how predictable its mistakes are",
+    "install": "add the parts to an existing donkeycar manage.py",
     "record": "drive in the embedded simulator and record tubs, nominal or under a fault",
-    "experiment": "record, train, calibrate and evaluate in the embedded simulator, down to the report",
-    "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",
+    "protocols": "measure what each injected fault does to the driving, severity by severity",
+    "check": "health report on recorded tubs: what can be used, what was lost and why",
     "overhead": "label a real car's tubs from a video of a camera above the track",
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
+    "info": "say what is in a model bundle and how good it is",
+    "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
     "evaluate": "measure a calibrated bundle on nominal and anomalous drives and write the report",
-    "info": "say what is in a model bundle and how good it is",
-    "install": "add the parts to an existing donkeycar manage.py",
+    "experiment": "record, train, calibrate and evaluate in the embedded simulator, down to the report",
+    "train-pilot": "train a vision pilot from tubs, or from lessons in the embedded simulator",
+    "check-pilot": "count a pilot's laps without a hit and how predictable its mistakes are",
 }
 
 

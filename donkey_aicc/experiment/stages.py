@@ -9,15 +9,19 @@ from typing import Any
 from donkey_aicc.anomalies.severity_ladder import FamilyLadder
 from donkey_aicc.bundle import Bundle
 from donkey_aicc.calibrating import DEFAULT_METHOD, Augmented, build_augmented, calibrate_bundle, calibration_sequences
+from donkey_aicc.calibrator_file import weights_fingerprint
 from donkey_aicc.data.load import load_sequences
 from donkey_aicc.data.sequence import Sequence
 from donkey_aicc.errors import AiccError
+from donkey_aicc.evaluation.score_files import write_mark
 from donkey_aicc.experiment.layout import Layout
 from donkey_aicc.experiment.presets import ExperimentPreset
 from donkey_aicc.files import write_json
 from donkey_aicc.recording import plan_nominal, plan_protocol, record
 from donkey_aicc.score_table import ScoreTable
 from donkey_aicc.scoring.parallel import score_sequences
+from donkey_aicc.sim.drive import Marshal
+from donkey_aicc.sim.world import World
 from donkey_aicc.training.pipeline import Plan, train_bundle
 from donkey_aicc.training.presets import preset_named
 
@@ -104,6 +108,7 @@ def score(experiment: Experiment) -> None:
         )
         write_json(layout.ladders, {family: ladder.to_json() for family, ladder in augmented.ladders.items()})
         augmented.table.save(layout.scores("augmented"))
+    write_mark(layout.scores("test").parent, weights_fingerprint(bundle))
     for protocol in experiment.preset.runs:
         _score_to(experiment, bundle, f"ood_{protocol}", lambda: _load(experiment, bundle, layout.protocol(protocol)))  # noqa: B023
 
@@ -146,10 +151,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 def evaluate_and_report(experiment: Experiment) -> None:
     """results.json holds no wall-clock time, so that the same seed gives the same bytes; timings stand in a file beside it."""
+    from donkey_aicc.evaluation.early_warning import Driving
     from donkey_aicc.evaluation.report import write_report
+    from donkey_aicc.evaluation.runtime import measure_runtime
     from donkey_aicc.evaluation.study import evaluate
 
     layout, preset = experiment.layout, experiment.preset
+    bundle = Bundle.load(layout.bundle)
     ood = {protocol: ScoreTable.load(layout.scores(f"ood_{protocol}")) for protocol in preset.runs}
     results = evaluate(
         ScoreTable.load(layout.scores("calibration")),
@@ -158,6 +166,8 @@ def evaluate_and_report(experiment: Experiment) -> None:
         ood,
         seeds=preset.split_seeds,
         seed=experiment.model_seed,
+        driving=Driving(Marshal().departed_m, World(experiment.track).rate_hz),
+        runtime=measure_runtime(bundle, settings=preset.scoring),
         about=experiment.about(),
     )
     write_report(results, layout.report)
