@@ -146,8 +146,8 @@ def test_same_seed_and_episode_same_fault_and_reset_plays_it_again(protocol, sev
         (("dark", 6), "severity of dark must be one of 1, 2, 3, 4, 5; got 6"),
         (("dark", 1, {"sigma_px": 1.0}), "parameter of dark must be one of luminance_factor; got 'sigma_px'"),
         (("blur", 1, {"sigma_px": float("nan")}), "blur sigma_px must be a finite number >= 0, got nan"),
-        (("latency", 1, {"delay_min_s": 3.0}), "latency delay_min_s must be <= delay_max_s, got 3.0 > 0.1"),
-        (("latency", 1, {"freeze_every_s": 0.1}), "latency freeze_every_s must be > freeze_s, got 0.1 <= 0.2"),
+        (("latency", 1, {"delay_min_s": 3.0}), "latency delay_min_s must be <= delay_max_s, got 3.0 > 0.2"),
+        (("latency", 1, {"freeze_every_s": 0.1}), "latency freeze_every_s must be > freeze_s, got 0.1 <= 0.5"),
     ],
 )
 def test_mistakes_are_named(arguments, words):

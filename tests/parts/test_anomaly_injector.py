@@ -4,6 +4,7 @@ import donkeycar as dk
 import numpy as np
 import pytest
 
+from donkey_aicc.anomalies.protocols import PROTOCOLS
 from donkey_aicc.anomalies.schedule import parse_schedule
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
@@ -129,7 +130,8 @@ def test_in_a_vehicle_pilot_and_tub_get_the_corrupted_frame():
     vehicle.start(rate_hz=1000, max_loop_count=8)
     assert [row[2:] for row in Tub.rows] == [("", 0, -1)] * 3 + [("dark", 3, 0)] * 3 + [("", 0, -1)] * 2
     assert all(steering == pytest.approx(mean / 255.0) for mean, steering, *_ in Tub.rows)
-    assert Tub.rows[4][0] == pytest.approx(30.0)
+    dark = PROTOCOLS["dark"][3].luminance_factor
+    assert Tub.rows[4][0] == pytest.approx(100 * dark)
     assert not car.control.armed  # the vehicle shut it down
 
 
