@@ -9,6 +9,7 @@ import torch
 from donkey_aicc.bundle import Bundle
 from donkey_aicc.errors import AiccError
 from donkey_aicc.preprocess import images_to_tensor, to_model_image
+from donkey_aicc.scoring.inference import for_inference
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ class SafetyPredictor:
     """
 
     def __init__(self, bundle: Bundle) -> None:
-        self.net = bundle.safety.eval()
+        self.net = for_inference(bundle.safety)
         self.horizons = bundle.horizons
         self._device = next(self.net.parameters()).device
         self._complained = False
