@@ -56,6 +56,8 @@ def draw_between_mask(batch: int, generator: torch.Generator | None) -> Tensor:
 class _ConvLSTMCell(nn.Module):
     """One convolution over input and hidden state together, GroupNorm with one group per gate, then the LSTM update."""
 
+    direct = False  # True: never the fast convolution
+
     def __init__(self, inputs: int) -> None:
         super().__init__()
         self.gates = nn.Conv2d(inputs + HIDDEN, GATES * HIDDEN, 3, padding=1, bias=False)
@@ -75,7 +77,7 @@ class _ConvLSTMCell(nn.Module):
         return torch.sigmoid(output) * torch.tanh(cell), cell
 
     def _convolve(self, x: Tensor) -> Tensor:
-        if x.device.type != "cpu":
+        if self.direct or x.device.type != "cpu":
             return self.gates(x)
         return winograd.maps(winograd.convolve(winograd.positions_first(x), self._unfolded_weight()))
 
@@ -125,6 +127,11 @@ class LatentDynamics(nn.Module):
         """The all-zero state before the first frame."""
         shape = (batch, HIDDEN, LATENT_SIDE, LATENT_SIDE)
         return tuple((torch.zeros(shape, device=device), torch.zeros(shape, device=device)) for _ in range(LAYERS))
+
+    def convolve_directly(self) -> None:
+        """From now on nn.Conv2d itself, as on a GPU: slower on a CPU, there to measure what the fast way is worth."""
+        for cell in self.cells:
+            cell.direct = True  # type: ignore[assignment]
 
     @contextmanager
     def shared_weights(self) -> Iterator[None]:

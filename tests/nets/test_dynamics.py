@@ -41,6 +41,16 @@ def test_has_about_two_point_four_million_parameters(net):
     assert abs(count / 2.4e6 - 1) < 0.1
 
 
+@torch.no_grad()
+def test_convolving_directly_gives_the_same_step(net, inputs):
+    fast, fast_state = net.step(*inputs)
+    net.convolve_directly()
+    plain, plain_state = net.step(*inputs)
+    assert net.cells[0].direct and not torch.equal(fast, plain)  # another way, rounded otherwise
+    torch.testing.assert_close(plain, fast, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(plain_state, fast_state, rtol=1e-4, atol=1e-4)
+
+
 def test_closed_gate_copies_the_latent(net, inputs):
     z, action, state = inputs
     with torch.no_grad():
