@@ -23,7 +23,7 @@ SCHEDULE = "dark:2@12s-22s,blur:3@34s-44s,bias:2@56s-66s,latency:3@78s-88s"
 LAPS = 6
 RATE_HZ = 20.0
 # A rollout costs as much as some thirty frames without one; a rarer one keeps the demo short and changes little.
-SETTINGS = "\nAICC_ROLLOUT_EVERY = 20\n"
+SETTINGS = '\nAICC_BUNDLE = "reference"\nAICC_ROLLOUT_EVERY = 20\n'
 
 
 def show(out: str | Path, laps: int = LAPS, track: str = "loop", seed: int = 1, inject: str = SCHEDULE) -> dict[str, Any]:
