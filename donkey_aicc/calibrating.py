@@ -62,12 +62,13 @@ def build_augmented(
     workers: int = 1,
     rows: int = ROWS_WITH_FULL_CONTEXT,
     ladder_frames: int = LADDER_FRAMES,
+    severities: tuple[int, ...] = SEVERITIES,
 ) -> Augmented:
     """Set the severities by the predictor's accuracy, cut and change pieces of the calibration drives, score them."""
     ladders = measure_ladders(bundle, calibration, seed, ladder_frames)
     # Warm-up, usable rows, and the frames that the labels of the last usable row look at.
     frames = settings.context + rows + max(bundle.horizons)
-    pieces = augmented_pieces(calibration, strengths_of(ladders), frames, seed)
+    pieces = augmented_pieces(calibration, strengths_of(ladders), frames, seed, severities)
     return Augmented(score_sequences(bundle, pieces, settings=settings, workers=workers, title="scoring D_aug"), ladders)
 
 
@@ -95,7 +96,11 @@ def _predict(bundle: "Bundle", images: np.ndarray) -> np.ndarray:
 
 
 def augmented_pieces(
-    calibration: Listing[Sequence], strengths: dict[str, tuple[float, ...]], frames: int, seed: int
+    calibration: Listing[Sequence],
+    strengths: dict[str, tuple[float, ...]],
+    frames: int,
+    seed: int,
+    severities: tuple[int, ...] = SEVERITIES,
 ) -> list[Sequence]:
     """One piece of a calibration drive for each family and severity; dynamics kinds get as many pieces as visual families.
 
@@ -103,10 +108,10 @@ def augmented_pieces(
     """
     rng = np.random.default_rng([seed, 21])
     pieces = []
-    variants = [(family, severity) for family in (*VISUAL_FAMILIES, *DYNAMICS_KINDS) for severity in SEVERITIES]
+    variants = [(family, severity) for family in (*VISUAL_FAMILIES, *DYNAMICS_KINDS) for severity in severities]
     for number, (family, severity) in enumerate(variants):
         # Stepping by severity too lets every drive serve every family.
-        source = calibration[(number + number // len(SEVERITIES)) % len(calibration)]
+        source = calibration[(number + number // len(severities)) % len(calibration)]
         donor = calibration[int(rng.integers(len(calibration)))].actions
         wanted = frames * SPEED_FACTOR if family == "speed_mismatch" else frames
         length = min(wanted, len(source))

@@ -19,11 +19,11 @@ from donkey_aicc.parts.drive_log import FILE_NAME as DRIVE_LOG
 from donkey_aicc.sim.drive_picture import draw_drive
 from donkey_aicc.sim.tracks import make_track
 
-SCHEDULE = "dark:2@12s-22s,blur:3@34s-44s,bias:2@56s-66s,latency:3@78s-88s"
-LAPS = 6
+SCHEDULE = "dark:2@10s-18s,blur:4@29s-37s,bias:3@48s-56s,latency:3@67s-75s"
+LAPS = 5
 RATE_HZ = 20.0
 # A rollout costs as much as some thirty frames without one; a rarer one keeps the demo short and changes little.
-SETTINGS = '\nAICC_BUNDLE = "reference"\nAICC_ROLLOUT_EVERY = 20\n'
+SETTINGS = '\nAICC_BUNDLE = "reference"\nAICC_ROLLOUT_EVERY = 40\n'
 
 
 def show(out: str | Path, laps: int = LAPS, track: str = "loop", seed: int = 1, inject: str = SCHEDULE) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from donkey_aicc import channels
 from donkey_aicc.demo.recorded_drive import RecordedDrive
 from donkey_aicc.files import atomic_path
 
+LABELLED_S = 3.0  # shorter pauses are shaded without a word
 COLOURS = {"dark": "#5b5f97", "blur": "#2a9d8f", "bias": "#e76f51", "latency": "#e9a820"}
 
 
@@ -108,7 +109,8 @@ def _shade_warm_up(axes, timeline: Timeline) -> None:
         stop = start + int(later[0]) if len(later) else len(timeline.time_s) - 1
         for axis in axes:
             axis.axvspan(timeline.time_s[start], timeline.time_s[stop], color="#000000", alpha=0.06, linewidth=0, hatch="//")
-        axes[0].text(timeline.time_s[start] + 0.2, 0.97, "warming up", va="top", fontsize=8, color="#777777")
+        if timeline.time_s[stop] - timeline.time_s[start] > LABELLED_S:
+            axes[0].text(timeline.time_s[start] + 0.2, 0.97, "warming up", va="top", fontsize=8, color="#777777")
 
 
 def _smooth(values: np.ndarray, ticks: int = 10) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from donkey_aicc.anomalies.d_aug import SEVERITIES
 from donkey_aicc.scoring.score import ScoreSettings
 
 
@@ -16,6 +17,7 @@ class ExperimentPreset:
     severities: tuple[int, ...]
     ood_frames: dict[str, int]  # per drive, the 100 nominal ones at its start included
     augmented_rows: int  # usable frames of each D_aug piece
+    augmented_severities: tuple[int, ...] = SEVERITIES
     ladder_frames: int = 400  # calibration frames on which the D_aug severities are set
     training: tuple[str, ...] = ()  # overrides of the training preset
     scoring: ScoreSettings = field(default_factory=ScoreSettings)
@@ -44,6 +46,7 @@ PRESETS = {
         severities=(2, 5),
         ood_frames=dict.fromkeys(("dark", "blur", "bias", "latency"), 180),
         augmented_rows=5,
+        augmented_severities=(2, 5),
         ladder_frames=40,
         training=("vae.epochs=1", "safety.epochs=1"),
         scoring=ScoreSettings(samples=3, rollout_steps=5, views=3, dropout_passes=2),

@@ -104,7 +104,14 @@ def score(experiment: Experiment) -> None:
     if not layout.scores("augmented").exists():
         settings, preset = experiment.preset.scoring, experiment.preset
         augmented = build_augmented(
-            bundle, calibration, settings, experiment.model_seed, experiment.workers, preset.augmented_rows, preset.ladder_frames
+            bundle,
+            calibration,
+            settings,
+            experiment.model_seed,
+            experiment.workers,
+            preset.augmented_rows,
+            preset.ladder_frames,
+            preset.augmented_severities,
         )
         write_json(layout.ladders, {family: ladder.to_json() for family, ladder in augmented.ladders.items()})
         augmented.table.save(layout.scores("augmented"))

@@ -76,7 +76,7 @@ PRESETS = {
         DynamicsSettings(
             epochs=18, batch=32, lr=2e-3, lr_final=2e-5, context=20, target=50, windows=384, context_grad=4, first_target=8
         ),
-        SafetySettings(epochs=6, batch=64, lr=1e-3),
+        SafetySettings(epochs=10, batch=64, lr=1e-3),
     ),
     # seconds, for tests: runs every line, learns next to nothing
     "tiny": Preset(

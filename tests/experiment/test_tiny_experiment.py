@@ -1,0 +1,39 @@
+"""The whole experiment through the real command line, small enough for every commit."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("experiment")
+    return folder / "exp", run_tiny(folder / "exp")
+
+
+def run_tiny(out):
+    command = [sys.executable, "-m", "donkey_aicc", "experiment", "--preset", "tiny", "--out", str(out), "--workers", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_from_nothing_to_a_report(finished):
+    out, said = finished
+    assert [line for line in said.splitlines() if line.startswith("[")][-1] == "[6/6] evaluation and report"
+    results = json.loads((out / "report" / "results.json").read_text(encoding="utf-8"))
+    assert set(results["data"]) and set(results["base_predictor"])
+    assert (out / "report" / "index.html").stat().st_size > 100_000
+    assert json.loads((out / "bundle" / "calibrator.json").read_text(encoding="utf-8"))["name"]
+
+
+def test_running_it_again_only_evaluates_and_gives_the_same_results(finished):
+    out, _ = finished
+    report = out / "report" / "results.json"
+    before, weights = report.read_bytes(), (out / "bundle" / "vae.safetensors").stat().st_mtime_ns
+    run_tiny(out)
+    assert report.read_bytes() == before
+    assert (out / "bundle" / "vae.safetensors").stat().st_mtime_ns == weights
