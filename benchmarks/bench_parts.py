@@ -1,10 +1,8 @@
-"""The monitor's parts: cost per frame, then the whole monitor in a loop paced at 20 Hz, idle and beside a CPU hog.
+"""The monitor's parts: cost per frame, each alone on one thread. bench_loop.py has them in the whole car.
 
-The nets are untrained: their weights do not change what they cost. AICC_BENCH_S sets the seconds per paced drive.
+The nets are untrained: their weights do not change what they cost.
 """
 
-import multiprocessing
-import os
 import tempfile
 import time
 from pathlib import Path
@@ -25,9 +23,7 @@ from donkey_aicc.parts.tta import TTA
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.score_table import HORIZONS, ScoreTable
 
-RATE_HZ = 20
 CONTROL_PATH_LIMIT_MS = 15.0
-SECONDS = float(os.environ.get("AICC_BENCH_S", "20"))
 
 
 def make_bundle(folder: Path) -> Bundle:
@@ -105,56 +101,10 @@ def bench_costs(bundle: Bundle, calibrator: AnomalyTemperature) -> None:
     print(f"control path (TTA with the prediction, calibrator): p99 is {share:.0%} of {CONTROL_PATH_LIMIT_MS:g} ms")
 
 
-def bench_loop(title: str, bundle: Bundle, calibrator: AnomalyTemperature) -> None:
-    """The monitor in a loop at 20 Hz with the scorer in its thread."""
-    import threading
-
-    tta = TTA(SafetyPredictor(bundle), details=True)
-    scorer = WorldModelScorer(bundle, calibrator.statistics)
-    part = AnomalyCalibrator(calibrator, bundle.horizons)
-    threading.Thread(target=scorer.update, daemon=True).start()
-    images = frames(50)
-    busy_ms: list[float] = []
-    ages_s: list[float] = []
-    missed = 0
-    due = began = time.perf_counter()
-    for number in range(int(SECONDS * RATE_HZ)):
-        start = time.perf_counter()
-        missed += start - due > 1.0 / RATE_HZ
-        p_tta, _, frame_scores = tta.run(images[number % len(images)])
-        scored = scorer.run_threaded(images[number % len(images)], 0.1, 0.3)
-        part.run(p_tta, *scored, frame_scores)
-        busy_ms.append(1e3 * (time.perf_counter() - start))
-        ages_s.append(scored[2])
-        due += 1.0 / RATE_HZ
-        time.sleep(max(0.0, due - time.perf_counter()))
-    counts, took_s = scorer.counts, time.perf_counter() - began
-    told(f"{title}: monitor in the loop", busy_ms)
-    print(
-        f"{title}: missed ticks {missed} of {len(busy_ms)}, scores {counts.frames_scored / took_s:.1f} a second, "
-        f"median age {1e3 * np.median(ages_s):.0f} ms, rollouts dropped {counts.rollouts_dropped}, "
-        f"frames dropped {counts.frames_dropped}"
-    )
-    scorer.shutdown()
-
-
-def hog() -> None:
-    while True:
-        pass
-
-
 def main() -> None:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        bundle, calibrator = make_bundle(Path(folder) / "bundle"), make_calibrator()
-        bench_costs(bundle, calibrator)
-        bench_loop("idle", bundle, calibrator)
-        burning = multiprocessing.get_context("spawn").Process(target=hog, daemon=True)
-        burning.start()
-        try:
-            bench_loop("one CPU hog", bundle, calibrator)
-        finally:
-            burning.kill()
+        bench_costs(make_bundle(Path(folder) / "bundle"), make_calibrator())
 
 
 if __name__ == "__main__":
