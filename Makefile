@@ -69,5 +69,5 @@ $(READY): setup.py constraints.txt
 	fi
 	@echo "== Filling $(VENV) with the versions in constraints.txt (only when they change; the first time takes minutes)"
 	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt setuptools
-	@$(PY) -m pip install -qq --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev]'
+	@$(PY) -m pip install -qq --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev,cluster]'
 	@touch $@

@@ -34,6 +34,7 @@ setup(
         "safetensors>=0.4",
         "matplotlib>=3.8",
         "tqdm>=4.66",
+        "joblib>=1.3",
     ],
     extras_require={
         "dev": ["pytest", "pytest-xdist", "ruff", "mypy", "build", "setuptools>=68", "pyarrow>=14,<21"],
