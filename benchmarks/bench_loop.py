@@ -139,17 +139,19 @@ def measured(title: str, car: Path, beside: AbstractContextManager[None]) -> dic
     result = car / "measured.json"
     print(f"\n{title} (load before: {os.getloadavg()[0]:.1f})", flush=True)
     command = [sys.executable, str(DRIVE), str(car), str(result), str(RATE_HZ), str(WARM_UP_TICKS)]
+    cut = False
     with beside:
         driving = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             said, _ = driving.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
+            cut = True
             print(f"  cut short: this machine did not manage {SECONDS:g} s worth of ticks in {PATIENCE_S:g} s")
             driving.terminate()  # manage.py ends the drive between two loops
             said, _ = driving.communicate()
     if driving.returncode or not result.is_file():
         raise SystemExit(f"the drive failed with exit code {driving.returncode}:\n{said}")
-    return json.loads(result.read_text(encoding="utf-8"))
+    return json.loads(result.read_text(encoding="utf-8")) | {"cut": cut}
 
 
 def print_drive(found: dict[str, Any], missed_limit: float) -> None:
@@ -170,12 +172,15 @@ def print_drive(found: dict[str, Any], missed_limit: float) -> None:
 
 def print_targets(found: dict[str, Any], missed_limit: float) -> None:
     p99, missed, due = found["control_path"]["p99"], found["missed"], found["ticks"] + found["missed"]
-    met = {True: "met", False: "NOT met"}
+
+    def verdict(met: bool) -> str:
+        return "not judged, the drive was cut short" if found["cut"] else "met" if met else "NOT met"
+
     if missed_limit:
-        wanted = f"under {missed_limit:.0%}: {met[missed < missed_limit * due]}"
+        wanted = f"under {missed_limit:.0%}: {verdict(missed < missed_limit * due)}"
     else:
-        wanted = f"none: {met[missed == 0]}"
-        limit = f"< {CONTROL_PATH_LIMIT_MS:g} ms: {met[p99 < CONTROL_PATH_LIMIT_MS]}"
+        wanted = f"none: {verdict(missed == 0)}"
+        limit = f"< {CONTROL_PATH_LIMIT_MS:g} ms: {verdict(p99 < CONTROL_PATH_LIMIT_MS)}"
         print(f"  control path (predictor, TTA and calibrator): p99 {p99:.1f} ms, wanted {limit}")
     print(
         f"  missed ticks: {missed} of {due} ({missed / due:.2%}), wanted {wanted}; {found['missed_at_start']} more in the first "

@@ -122,6 +122,9 @@ def main(car: Path, result: Path, rate_hz: int, warm_up: int) -> int:
     dk.vehicle.Vehicle = MeasuredVehicle
     manage = load_manage(car)
     code = manage.main(docopt(manage.__doc__, ["drive", "--headless"]))
+    ticks = len(MeasuredVehicle.made.began_s)
+    if ticks < warm_up + rate_hz:
+        raise SystemExit(f"the drive ended after {ticks} ticks; a measurement needs {warm_up + rate_hz}")
     result.write_text(json.dumps(summary(MeasuredVehicle.made, rate_hz, warm_up)), encoding="utf-8")
     return code
 
