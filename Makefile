@@ -10,7 +10,7 @@ READY := $(VENV)/.filled
 IS_PYTHON_311 := import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow bench lint format clean
+.PHONY: help demo test test-slow bench results lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -29,6 +29,9 @@ test-slow: $(READY) ## the statistical and minutes-long tests
 
 bench: $(READY) ## print timings of this machine
 	@$(PY) benchmarks/run_all.py
+
+results: $(READY) ## write docs/results.md from docs/results/results.json
+	@$(PY) -m donkey_aicc results
 
 lint: $(READY) ## ruff (rules and format) and mypy
 	@echo "== Checking rules, format and types"

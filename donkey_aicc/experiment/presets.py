@@ -31,7 +31,7 @@ _FULL = ExperimentPreset(
     # At least the paper's 7/8/17/5 sequences and 4858/4703/10117/2575 frames, and 4 runs of every severity.
     runs={"dark": 4, "blur": 4, "bias": 5, "latency": 4},
     severities=(1, 2, 3, 4, 5),
-    ood_frames={"dark": 400, "blur": 400, "bias": 560, "latency": 320},
+    ood_frames={"dark": 400, "blur": 400, "bias": 640, "latency": 320},
     augmented_rows=80,
 )
 

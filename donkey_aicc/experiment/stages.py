@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from donkey_aicc import channels
 from donkey_aicc.anomalies.severity_ladder import FamilyLadder
 from donkey_aicc.bundle import Bundle
 from donkey_aicc.calibrating import DEFAULT_METHOD, Augmented, build_augmented, calibrate_bundle, calibration_sequences
 from donkey_aicc.calibrator_file import weights_fingerprint
 from donkey_aicc.data.load import load_sequences
 from donkey_aicc.data.sequence import Sequence
+from donkey_aicc.data.tub_contents import numbers
+from donkey_aicc.data.tub_reader import read_v2_tub
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.score_files import write_mark
 from donkey_aicc.experiment.layout import Layout
@@ -21,9 +26,11 @@ from donkey_aicc.recording import plan_nominal, plan_protocol, record
 from donkey_aicc.score_table import ScoreTable
 from donkey_aicc.scoring.parallel import score_sequences
 from donkey_aicc.sim.drive import Marshal
-from donkey_aicc.sim.world import World
+from donkey_aicc.sim.tracks import make_track
 from donkey_aicc.training.pipeline import Plan, train_bundle
 from donkey_aicc.training.presets import preset_named
+
+RATE_HZ = 20.0  # of the simulated drives
 
 
 @dataclass(frozen=True)
@@ -173,8 +180,15 @@ def evaluate_and_report(experiment: Experiment) -> None:
         ood,
         seeds=preset.split_seeds,
         seed=experiment.model_seed,
-        driving=Driving(Marshal().departed_m, World(experiment.track).rate_hz),
+        driving=Driving(Marshal().departed_m, RATE_HZ, _frames_per_lap(experiment)),
         runtime=measure_runtime(bundle, settings=preset.scoring),
         about=experiment.about(),
     )
     write_report(results, layout.report)
+
+
+def _frames_per_lap(experiment: Experiment) -> float:
+    """From the mean speed of the nominal drives."""
+    tubs = sorted(experiment.layout.nominal.iterdir())
+    speeds = np.concatenate([numbers(read_v2_tub(tub).records, channels.SPEED) for tub in tubs])
+    return make_track(experiment.track).length_m / float(np.nanmean(speeds)) * RATE_HZ
