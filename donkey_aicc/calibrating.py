@@ -44,14 +44,24 @@ class Augmented:
 
 
 def calibration_sequences(bundle: "Bundle", sequences: Listing[Sequence], side: str = "calibration") -> list[Sequence]:
-    """The sequences that the bundle's split put on that side, in the split's order; all of them must be there."""
+    """The sequences that the bundle's split put on that side, in the split's order; all of them must be there.
+
+    Too few of them to cross-fit a calibrator is said here, before anything long starts.
+    """
     by_id = {sequence.id: sequence for sequence in sequences}
     wanted = bundle.manifest.split.get(side, [])
     missing = [name for name in wanted if name not in by_id]
     if not wanted or missing:
         what = f"{len(missing)} of them ({', '.join(missing[:3])} ...) are not in the data given" if missing else "it has none"
         raise AiccError(f"bundle {bundle.path} names its {side} sequences, but {what}; give the tubs it was trained on")
-    return [by_id[name] for name in wanted]
+    chosen = [by_id[name] for name in wanted]
+    long_enough = sum(len(sequence) > bundle.manifest.context for sequence in chosen)
+    if side == "calibration" and long_enough < 2:
+        raise AiccError(
+            f"calibration needs at least 2 drives longer than the scoring context of {bundle.manifest.context} frames, got "
+            f"{long_enough}; record more drives and train again"
+        )
+    return chosen
 
 
 def build_augmented(

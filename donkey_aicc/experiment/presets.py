@@ -40,8 +40,8 @@ PRESETS = {
     "quick": _FULL,
     "tiny": ExperimentPreset(
         name="tiny",
-        nominal_drives=9,
-        nominal_frames=(160, 180),
+        nominal_drives=14,
+        nominal_frames=(155, 165),
         runs=dict.fromkeys(("dark", "blur", "bias", "latency"), 1),
         severities=(2, 5),
         ood_frames=dict.fromkeys(("dark", "blur", "bias", "latency"), 180),
