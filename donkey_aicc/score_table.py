@@ -82,15 +82,19 @@ class ScoreTable:
             raise AiccError(f"horizon must be one of {self.horizons.tolist()}, got {horizon}")
         return int(found[0])
 
-    def save(self, path: str | Path) -> None:
-        """Write .npz or .parquet, by suffix."""
+    def save(self, path: str | Path, extra: Mapping[str, np.ndarray] | None = None) -> None:
+        """Write .npz or .parquet, by suffix. `extra` columns (N,) are for other readers: `load` passes over them."""
         path = Path(path)
         check_score_path(path)
+        columns = {name: getattr(self, name) for name in COLUMNS} | dict(extra or {})
+        for name, values in columns.items():
+            if len(values) != len(self):
+                raise AiccError(f"score table column {name} has {len(values)} rows, expected {len(self)}")
         if path.suffix == ".parquet":
-            _save_parquet(self, path)
+            _save_parquet(self.horizons, columns, path)
             return
         with atomic_path(path) as temporary, open(temporary, "wb") as file:
-            np.savez_compressed(file, **{column.name: getattr(self, column.name) for column in fields(self)})
+            np.savez_compressed(file, horizons=self.horizons, **columns)
 
     @classmethod
     def load(cls, path: str | Path) -> "ScoreTable":
@@ -145,16 +149,15 @@ def concatenate(tables: Sequence[ScoreTable]) -> ScoreTable:
     return ScoreTable(horizons=tables[0].horizons, **stacked)
 
 
-def _save_parquet(table: ScoreTable, path: Path) -> None:
+def _save_parquet(horizons: np.ndarray, arrays: Mapping[str, np.ndarray], path: Path) -> None:
     pa, parquet = _arrow()
     columns = {}
-    for name in COLUMNS:
-        values = getattr(table, name)
+    for name, values in arrays.items():
         if values.ndim == 2:  # a fixed width keeps the shape of a table without rows
             columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
         else:
             columns[name] = pa.array(values.tolist(), pa.string()) if values.dtype.kind == "U" else pa.array(values)
-    metadata = {b"horizons": ",".join(str(k) for k in table.horizons).encode()}
+    metadata = {b"horizons": ",".join(str(k) for k in horizons).encode()}
     with atomic_path(path) as temporary:
         parquet.write_table(pa.table(columns).replace_schema_metadata(metadata), temporary)
 

@@ -41,6 +41,16 @@ def test_a_table_without_rows_comes_back(tmp_path: Path, suffix: str) -> None:
     assert len(loaded) == 0 and loaded.p_safe.shape == empty.p_safe.shape and loaded.horizons.tolist() == empty.horizons.tolist()
 
 
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_extra_columns_are_for_other_readers(tmp_path: Path, suffix: str) -> None:
+    table = synthetic_table(np.random.default_rng(0))
+    path = tmp_path / f"scores{suffix}"
+    table.save(path, {"rho": np.zeros(len(table))})
+    np.testing.assert_array_equal(ScoreTable.load(path).index, table.index)
+    with pytest.raises(AiccError, match="column rho has 1 rows"):
+        table.save(path, {"rho": np.zeros(1)})
+
+
 def test_sequences_can_be_picked_by_name() -> None:
     full = table()
     picked = full.of_sequences(["nominal002", "nominal000"])

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from donkey_aicc.commands.check import add_label_arguments
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from donkey_aicc.bundle import Bundle
     from donkey_aicc.data.load import LoadedData
     from donkey_aicc.score_table import ScoreTable
@@ -43,9 +45,23 @@ def run(args: argparse.Namespace) -> int:
     loaded = _load(args, bundle)
     workers = args.workers if args.workers is not None else os.cpu_count() or 1
     table = score_sequences(bundle, loaded.sequences, settings=settings, workers=workers, dask_address=args.dask)
-    table.save(out)
+    table.save(out, _normalised(table, bundle))
     print(_summary(table, bundle, out))
     return 0
+
+
+def _normalised(table: "ScoreTable", bundle: "Bundle") -> "dict[str, np.ndarray]":
+    """rho and delta as the calibrator sees them (clipped) and unclipped; a bundle without a calibrator knows no scale."""
+    if not bundle.calibrator_path.is_file():
+        print("the bundle has no calibrator: rho and delta stay raw. Make one with: donkey-aicc calibrate")
+        return {}
+    from donkey_aicc.calibrator_file import load_calibrator
+
+    statistics = load_calibrator(bundle).statistics
+    if statistics is None:
+        return {}
+    scores = statistics.scores(table)
+    return {name: scores[name] for name in ("rho", "rho_z", "delta", "delta_z")}
 
 
 def _load(args: argparse.Namespace, bundle: "Bundle") -> "LoadedData":
