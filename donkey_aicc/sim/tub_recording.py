@@ -1,5 +1,7 @@
 """Writes simulated drives into normal donkeycar tubs, stamped with simulated time."""
 
+import contextlib
+import io
 import logging
 from pathlib import Path
 
@@ -39,7 +41,8 @@ class TubRecording:
         self._open(0)
 
     def _open(self, segment: int) -> None:
-        from donkeycar.parts.tub_v2 import Tub
+        with contextlib.redirect_stdout(io.StringIO()):  # importing donkeycar prints its banner, once per worker process
+            from donkeycar.parts.tub_v2 import Tub
 
         logging.getLogger("donkeycar.parts.datastore_v2").setLevel(logging.WARNING)
         logging.getLogger("donkeycar.parts.tub_v2").setLevel(logging.WARNING)
