@@ -43,6 +43,7 @@ def _panel(axis, title: str, p: np.ndarray, labels: np.ndarray) -> None:
     accuracy = np.bincount(place, weights=correct, minlength=BINS) / np.maximum(count, 1)
     filled = count > 0
     middle, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
-    axis.bar(middle[filled], accuracy[filled], width * 0.9, color="#4878a8", alpha=0.35 + 0.65 * count[filled] / count.max())
+    shades = [(0.28, 0.47, 0.66, 0.35 + 0.65 * share) for share in count[filled] / count.max()]  # fuller bins are darker
+    axis.bar(middle[filled], accuracy[filled], width * 0.9, color=shades)
     axis.plot([0.5, 1], [0.5, 1], color="#444444", linestyle="--", linewidth=1)
     axis.set(xlim=(0.5, 1.0), ylim=(0.0, 1.0), title=f"{title}\nECE {float(ece_top_label(p, labels)):.3f}")
