@@ -10,7 +10,6 @@ would distort the wall clock.
 import copy
 import sys
 import time
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +18,7 @@ import torch
 from donkey_aicc.bundle import Bundle
 from donkey_aicc.data.load import load_sequences
 from donkey_aicc.data.sequence import Sequence, make_sequence
+from donkey_aicc.evaluation.runtime import cost_ms
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
@@ -52,17 +52,6 @@ def made_up_drive(frames: int, number: int) -> Sequence:
     rng = np.random.default_rng(number)
     images = rng.integers(0, 256, (frames, 64, 64, 3), dtype=np.uint8)
     return make_sequence(f"made up {number}", "s", images, rng.uniform(-1, 1, (frames, 2)))
-
-
-def cost_ms(run: Callable[[], object], repeats: int) -> float:
-    """Median CPU time of one call, after a first one that does not count."""
-    run()
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        times.append(1e3 * (time.process_time() - start))
-    return float(np.median(times))
 
 
 def print_parts(bundle: Bundle, drive: Sequence) -> None:

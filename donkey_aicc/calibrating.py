@@ -21,6 +21,7 @@ from donkey_aicc.calibrator_file import save_calibrator
 from donkey_aicc.data.labels import horizon_labels
 from donkey_aicc.data.sequence import Sequence, make_sequence
 from donkey_aicc.errors import AiccError
+from donkey_aicc.evaluation.conditions import augmented_id
 from donkey_aicc.evaluation.metrics import nll
 from donkey_aicc.score_table import ScoreTable
 from donkey_aicc.scoring.parallel import score_sequences
@@ -142,7 +143,7 @@ def _as_sequence(source: Sequence, arrays: SequenceArrays, family: str, severity
         protocol=family,
         severity=severity,
     )
-    return replace(piece, id=f"{source.id}~{family}~{severity}")
+    return replace(piece, id=augmented_id(source.id, family, severity))
 
 
 def fit_calibrator(calibration: ScoreTable, augmented: ScoreTable, name: str, seed: int = 0) -> tuple[Calibrator, Pool]:
