@@ -5,7 +5,7 @@ import argparse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, help="folder of the experiment; running again goes on where it stopped")
-    parser.add_argument("--preset", default="quick", help="paper, quick (default) or tiny")
+    parser.add_argument("--preset", default="quick", help="paper, quick (default), small or tiny")
     parser.add_argument("--track", default="loop", help="a named track or seed:N (default loop)")
     parser.add_argument("--seed", type=int, default=0, help="of the drives, and of the models unless --model-seed is given")
     parser.add_argument("--model-seed", type=int, default=None, help="of split, training and calibration")

@@ -8,9 +8,10 @@ from donkey_aicc.scoring.score import ScoreSettings
 
 @dataclass(frozen=True)
 class ExperimentPreset:
-    """`runs`: drives per severity of each protocol. The training preset has the same name."""
+    """`runs`: drives per severity of each protocol."""
 
     name: str
+    training_preset: str
     nominal_drives: int
     nominal_frames: tuple[int, int]
     runs: dict[str, int]
@@ -19,13 +20,14 @@ class ExperimentPreset:
     augmented_rows: int  # usable frames of each D_aug piece
     augmented_severities: tuple[int, ...] = SEVERITIES
     ladder_frames: int = 400  # calibration frames on which the D_aug severities are set
-    training: tuple[str, ...] = ()  # overrides of the training preset
+    training: tuple[str, ...] = ()  # overrides of that preset
     scoring: ScoreSettings = field(default_factory=ScoreSettings)
     split_seeds: int = 5
 
 
 _FULL = ExperimentPreset(
     name="quick",
+    training_preset="quick",
     nominal_drives=25,
     nominal_frames=(500, 1000),
     # At least the paper's 7/8/17/5 sequences and 4858/4703/10117/2575 frames, and 4 runs of every severity.
@@ -36,10 +38,23 @@ _FULL = ExperimentPreset(
 )
 
 PRESETS = {
-    "paper": ExperimentPreset(**{**vars(_FULL), "name": "paper"}),
+    "paper": ExperimentPreset(**{**vars(_FULL), "name": "paper", "training_preset": "paper"}),
     "quick": _FULL,
+    # For repetitions (other seeds, other tracks): trained as `quick`, on half the frames; a third of the protocol drives.
+    "small": ExperimentPreset(
+        name="small",
+        training_preset="quick",
+        nominal_drives=25,
+        nominal_frames=(350, 500),
+        runs=dict.fromkeys(("dark", "blur", "bias", "latency"), 2),
+        severities=(1, 2, 3, 4, 5),
+        ood_frames={"dark": 320, "blur": 320, "bias": 400, "latency": 300},
+        augmented_rows=40,
+        ladder_frames=300,
+    ),
     "tiny": ExperimentPreset(
         name="tiny",
+        training_preset="tiny",
         nominal_drives=14,
         nominal_frames=(155, 165),
         runs=dict.fromkeys(("dark", "blur", "bias", "latency"), 1),

@@ -81,7 +81,8 @@ def train(experiment: Experiment) -> None:
     if (layout.bundle / "manifest.json").exists():
         return
     loaded = load_sequences([layout.nominal], cache_dir=layout.cache)
-    preset, overrides = preset_named(experiment.preset.name, (*experiment.preset.training, *experiment.overrides))
+    size = experiment.preset
+    preset, overrides = preset_named(size.training_preset, (*size.training, *experiment.overrides))
     train_bundle(
         loaded.sequences,
         Plan(
