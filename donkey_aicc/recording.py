@@ -2,8 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,13 @@ class DrivePlan:
     frames: int
     protocol: str = ""  # '' is nominal
     severity: int = 0
+    overrides: Mapping[str, float] = field(default_factory=dict)  # of the protocol's parameters
+
+    def fault(self, episode: int, rate_hz: float) -> Fault:
+        """The fault of one episode of this drive; the same plan gives the same fault, tick by tick."""
+        return make_fault(
+            self.protocol, self.severity, rate_hz=rate_hz, seed=self.seed, episode=episode, overrides=self.overrides
+        )
 
 
 def plan_nominal(out: str | Path, track: str, drives: int, frames: tuple[int, int], seed: int) -> list[DrivePlan]:
@@ -96,13 +103,7 @@ def record_one(plan: DrivePlan, model: str | Path | None) -> Path:
 
 
 def _fault_source(plan: DrivePlan, rate_hz: float) -> Any:
-    if not plan.protocol:
-        return None
-
-    def next_fault(episode: int) -> Fault:
-        return make_fault(plan.protocol, plan.severity, rate_hz=rate_hz, seed=plan.seed, episode=episode)
-
-    return next_fault
+    return (lambda episode: plan.fault(episode, rate_hz)) if plan.protocol else None
 
 
 def _driver(world: World, model: str | Path | None) -> Driver:

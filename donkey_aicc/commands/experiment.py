@@ -12,6 +12,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pilot", default=None, help="pilot that drives (default: the shipped one)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides", help="training setting")
     parser.add_argument("--workers", type=int, default=2, help="processes for recording and scoring (default 2)")
+    parser.add_argument(
+        "--open-loop",
+        action="store_true",
+        help="also inject the dynamics faults in closed and in open loop and compare (stage 'closed and open loop')",
+    )
     parser.add_argument("--until", default=None, help="stop after the stage of this name")
 
 
@@ -21,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     experiment = plan_experiment(
         args.out, args.preset, args.track, args.seed, args.model_seed, args.pilot, tuple(args.overrides), args.workers
     )
-    run_experiment(experiment, args.until)
+    run_experiment(experiment, args.until, args.open_loop)
     if args.until is None:
         print(f"report: {experiment.layout.report / 'index.html'}")
     return 0

@@ -23,6 +23,9 @@ class ExperimentPreset:
     training: tuple[str, ...] = ()  # overrides of that preset
     scoring: ScoreSettings = field(default_factory=ScoreSettings)
     split_seeds: int = 5
+    loop_drives: int = 6  # per fault and severity, in closed and in open loop each
+    loop_frames: int = 300
+    loop_severities: tuple[int, ...] = (1, 3, 5)
 
 
 _FULL = ExperimentPreset(
@@ -66,5 +69,8 @@ PRESETS = {
         training=("vae.epochs=1", "safety.epochs=1"),
         scoring=ScoreSettings(samples=3, rollout_steps=5, views=3, dropout_passes=2),
         split_seeds=2,
+        loop_drives=2,
+        loop_frames=120,
+        loop_severities=(5,),
     ),
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.errors import one_of
-from donkey_aicc.experiment import stages
+from donkey_aicc.experiment import open_loop, stages
 from donkey_aicc.experiment.layout import Layout, claim
 from donkey_aicc.experiment.presets import PRESETS
 from donkey_aicc.experiment.stages import Experiment
@@ -22,6 +22,7 @@ STAGES: tuple[tuple[str, Callable[[Experiment], None]], ...] = (
     ("calibrator", stages.calibrate),
     ("evaluation and report", stages.evaluate_and_report),
 )
+OPEN_LOOP_STAGE = (open_loop.STAGE, open_loop.compare_in_both_loops)
 
 
 def plan_experiment(
@@ -43,15 +44,17 @@ def plan_experiment(
     return Experiment(Layout(Path(out)), PRESETS[preset], track, seed, chosen_seed, where, overrides, workers)
 
 
-def run_experiment(experiment: Experiment, until: str | None = None) -> dict[str, Any]:
+def run_experiment(experiment: Experiment, until: str | None = None, with_open_loop: bool = False) -> dict[str, Any]:
     """Run the stages; returns seconds per stage (near 0 for what was there already)."""
-    names = [name for name, _ in STAGES]
+    # Before the report, so that a finished experiment gets it without another evaluation: --until.
+    chosen = (*STAGES[:-1], OPEN_LOOP_STAGE, STAGES[-1]) if with_open_loop else STAGES
+    names = [name for name, _ in chosen]
     if until is not None:
         one_of("--until", until, names)
     claim(experiment.layout, experiment.about())
     seconds: dict[str, Any] = {}
-    for number, (name, stage) in enumerate(STAGES, start=1):
-        print(f"[{number}/{len(STAGES)}] {name}", flush=True)
+    for number, (name, stage) in enumerate(chosen, start=1):
+        print(f"[{number}/{len(chosen)}] {name}", flush=True)
         started = time.monotonic()
         stage(experiment)
         seconds[name] = round(time.monotonic() - started, 1)
