@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "donkey_aicc"
 
 LAYERS = (
-    ("errors", "files", "progress", "channels", "score_table", "resources"),
+    ("errors", "files", "progress", "channels", "score_table", "imagined_table", "resources"),
     ("config", "preprocess", "nets", "anomalies", "calibration"),
     ("scoring", "bundle", "manifest", "pilot_file", "calibrator_file"),
     ("data", "training", "evaluation", "sim", "parts", "web"),
@@ -22,6 +22,7 @@ LAYERS = (
 SIBLINGS = {
     "files": {"errors"},
     "score_table": {"errors", "files"},
+    "imagined_table": {"errors", "files", "score_table"},
     "resources": {"errors"},
     "config": {"anomalies"},
     "bundle": {"manifest"},

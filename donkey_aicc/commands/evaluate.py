@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         draws=args.draws,
         driving=driving,
+        imagined=tables.imagined,
         runtime=None if args.no_runtime else _runtime(bundle, tables),
         about={"bundle": bundle.path.name, "preset": bundle.manifest.preset},
         notes=notes,
@@ -75,6 +76,8 @@ def _from_folder(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
 def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     from donkey_aicc.calibrating import build_augmented
     from donkey_aicc.evaluation.score_files import ScoreFiles
+    from donkey_aicc.imagined_table import concatenate_imagined
+    from donkey_aicc.scoring.imagined import imagine_sequences
     from donkey_aicc.scoring.parallel import score_sequences
     from donkey_aicc.scoring.score import ScoreSettings
 
@@ -84,12 +87,16 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     def scored(name: str, drives: "list[Sequence]") -> Any:
         return score_sequences(bundle, drives, settings=settings, workers=args.workers, title=f"scoring {name}")
 
+    def imagined(name: str, drives: "list[Sequence]") -> Any:
+        return imagine_sequences(bundle, drives, context=settings.context, title=f"imagining {name}")
+
     return ScoreFiles(
         calibration=scored("calibration drives", calibration),
         augmented=build_augmented(bundle, calibration, settings, args.seed, args.workers).table,
         test=scored("nominal test drives", test),
         ood={name: scored(name, drives) for name, drives in ood.items()},
         marked=True,
+        imagined=concatenate_imagined([imagined(name, drives) for name, drives in {"nominal test drives": test, **ood}.items()]),
     )
 
 

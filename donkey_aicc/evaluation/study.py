@@ -16,6 +16,7 @@ from donkey_aicc.evaluation import collect
 from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition, describe, evaluated_conditions
 from donkey_aicc.evaluation.early_warning import Driving, early_warning
+from donkey_aicc.evaluation.imagined import compare_imagined
 from donkey_aicc.evaluation.input_checks import check_inputs, check_sequence_count, check_two_classes
 from donkey_aicc.evaluation.lambda_sensitivity import LAMBDAS, lambda_sensitivity
 from donkey_aicc.evaluation.methods import METHODS, PLUS
@@ -23,6 +24,7 @@ from donkey_aicc.evaluation.monotonicity import measure_monotonicity
 from donkey_aicc.evaluation.resampling import calibration_splits
 from donkey_aicc.evaluation.split_study import study_split
 from donkey_aicc.evaluation.summary import summarise
+from donkey_aicc.imagined_table import ImaginedTable
 from donkey_aicc.progress import Progress
 from donkey_aicc.score_table import ScoreTable
 
@@ -49,6 +51,7 @@ def evaluate(
     draws: int = DRAWS,
     lambdas: Sequence[float] = LAMBDAS,
     driving: Driving | None = None,
+    imagined: ImaginedTable | None = None,
     runtime: Mapping[str, Any] | None = None,
     about: Mapping[str, Any] | None = None,
     notes: Sequence[str] = (),
@@ -56,7 +59,8 @@ def evaluate(
     """calibration, test: nominal drives; augmented: D_aug of the calibration drives; ood: protocol -> its drives.
 
     seeds: splits of the calibration sequences; draws: resamples of whole sequences for the intervals; driving: what lead
-    times need; runtime: `runtime.measure_runtime`; about: facts to print on the report (names and values).
+    times need; imagined: the second predictor kind on test and OOD drives; runtime: `runtime.measure_runtime`; about: facts
+    to print on the report (names and values).
     """
     _check_counts(seeds, draws)
     check_inputs(calibration, augmented, test, ood)
@@ -77,6 +81,7 @@ def evaluate(
         "summary": [],
         "data": _data(calibration, augmented, conditions, tables),
         "base_predictor": collect.base_predictor(conditions),
+        "imagined": {} if imagined is None else compare_imagined(imagined, conditions),
         "ood_detection": collect.ood_detection(studies),
         "calibration": collect.calibration(studies),
         "intervals": collect.intervals(studies, conditions, draws, seed),

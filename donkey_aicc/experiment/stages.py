@@ -18,12 +18,14 @@ from donkey_aicc.data.sequence import Sequence
 from donkey_aicc.data.tub_contents import numbers
 from donkey_aicc.data.tub_reader import read_v2_tub
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.score_files import write_mark
+from donkey_aicc.evaluation.score_files import IMAGINED, write_mark
 from donkey_aicc.experiment.layout import Layout
 from donkey_aicc.experiment.presets import ExperimentPreset
 from donkey_aicc.files import write_json
+from donkey_aicc.imagined_table import ImaginedTable, concatenate_imagined
 from donkey_aicc.recording import plan_nominal, plan_protocol, record
 from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.imagined import imagine_sequences
 from donkey_aicc.scoring.parallel import score_sequences
 from donkey_aicc.sim.drive import Marshal
 from donkey_aicc.sim.tracks import make_track
@@ -99,9 +101,9 @@ def train(experiment: Experiment) -> None:
 
 
 def score(experiment: Experiment) -> None:
-    """Calibration, D_aug, nominal test and every protocol, each in a file of its own."""
+    """Calibration, D_aug, nominal test and every protocol, each in a file of its own; then the second predictor kind."""
     layout = experiment.layout
-    names = ["calibration", "augmented", "test", *(f"ood_{protocol}" for protocol in experiment.preset.runs)]
+    names = ["calibration", "augmented", "test", *(f"ood_{protocol}" for protocol in experiment.preset.runs), IMAGINED]
     if all(layout.scores(name).exists() for name in names):
         return
     bundle = Bundle.load(layout.bundle)
@@ -126,6 +128,18 @@ def score(experiment: Experiment) -> None:
     write_mark(layout.scores("test").parent, weights_fingerprint(bundle))
     for protocol in experiment.preset.runs:
         _score_to(experiment, bundle, f"ood_{protocol}", lambda: _load(experiment, bundle, layout.protocol(protocol)))  # noqa: B023
+    _imagine(experiment, bundle, nominal)
+
+
+def _imagine(experiment: Experiment, bundle: Bundle, nominal: list[Sequence]) -> None:
+    layout, context = experiment.layout, experiment.preset.scoring.context
+    if layout.scores(IMAGINED).exists():
+        return
+    tables = [imagine_sequences(bundle, calibration_sequences(bundle, nominal, "test"), context=context, title="imagining test")]
+    for protocol in experiment.preset.runs:
+        drives = _load(experiment, bundle, layout.protocol(protocol))
+        tables.append(imagine_sequences(bundle, drives, context=context, title=f"imagining {protocol}"))
+    concatenate_imagined(tables).save(layout.scores(IMAGINED))
 
 
 def _score_to(experiment: Experiment, bundle: Bundle, name: str, sequences: Callable[[], list[Sequence]]) -> None:
@@ -182,6 +196,7 @@ def evaluate_and_report(experiment: Experiment) -> None:
         seeds=preset.split_seeds,
         seed=experiment.model_seed,
         driving=Driving(Marshal().departed_m, RATE_HZ, _frames_per_lap(experiment)),
+        imagined=ImaginedTable.load(layout.scores(IMAGINED)),
         runtime=measure_runtime(bundle, settings=preset.scoring),
         about=experiment.about(),
     )

@@ -1,0 +1,98 @@
+"""The `imagined` predictor over whole sequences: one deterministic living state per lane, no dropout masks, one sample."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from donkey_aicc.errors import ConfigError
+from donkey_aicc.imagined_table import ImaginedTable, concatenate_imagined
+from donkey_aicc.nets.dynamics import State
+from donkey_aicc.nets.imagined import ImaginedPredictor
+from donkey_aicc.preprocess import images_to_tensor
+from donkey_aicc.progress import Progress
+from donkey_aicc.scoring.inference import for_inference
+from donkey_aicc.scoring.score import LANES, Drive, check_sequences, lane_groups
+from donkey_aicc.scoring.stream import CONTEXT, ROLLOUT_EVERY
+
+if TYPE_CHECKING:
+    from donkey_aicc.bundle import Bundle
+
+
+def imagine_sequences(
+    bundle: "Bundle",
+    sequences: Sequence[Drive],
+    *,
+    context: int = CONTEXT,
+    every: int = ROLLOUT_EVERY,
+    lanes: int = LANES,
+    title: str = "imagining",
+) -> ImaginedTable:
+    """Predictions at every frame whose number is a multiple of `every` and whose context is full: the rollouts' own frames.
+
+    The rollout reaches the last horizon with the last command held. Sequences keep their order.
+    """
+    for name, value in (("context", context), ("every", every), ("lanes", lanes)):
+        if value < 1:
+            raise ConfigError(f"{name} must be >= 1, got {value}")
+    check_sequences(sequences)
+    imagination = _Imagination(bundle, context, every)
+    found: dict[int, ImaginedTable] = {}
+    with Progress(title, total=sum(len(sequence) for sequence in sequences), unit="frames") as bar:
+        for numbers in lane_groups(sequences, lanes):
+            tables = imagination.run([sequences[number] for number in numbers], bar.advance)
+            found.update(zip(numbers, tables, strict=True))
+    return concatenate_imagined([found[number] for number in sorted(found)])
+
+
+class _Imagination:
+    """Runs lanes that start together; each frame is encoded once and the states are never primed again."""
+
+    def __init__(self, bundle: "Bundle", context: int, every: int) -> None:
+        self._predictor = ImaginedPredictor(
+            for_inference(bundle.vae), bundle.dynamics, for_inference(bundle.safety), bundle.horizons
+        )
+        self._action_stats, self._device = bundle.action_stats, next(bundle.vae.parameters()).device
+        self._context, self._every = context, every
+
+    @torch.inference_mode()
+    def run(self, sequences: Sequence[Drive], advance: Callable[[int], None]) -> list[ImaginedTable]:
+        """sequences: longest first."""
+        predictor = self._predictor
+        state = predictor.dynamics.initial_state(len(sequences), self._device)
+        found: list[list[tuple[int, np.ndarray]]] = [[] for _ in sequences]
+        active = len(sequences)
+        for frame in range(len(sequences[0])):
+            going = sum(len(sequence) > frame for sequence in sequences)
+            if going < active:
+                state, active = _first(state, going), going
+            z, action = self._inputs(sequences[:active], frame)
+            if frame % self._every == 0 and frame + 1 >= self._context:
+                for lane, p in enumerate(predictor.predict(z, state, action).cpu().numpy()):
+                    found[lane].append((frame, p))
+            _, state = predictor.dynamics.step(z, action, state)
+            advance(active)
+        return [self._table(sequence, rows) for sequence, rows in zip(sequences, found, strict=True)]
+
+    def _inputs(self, sequences: Sequence[Drive], frame: int) -> tuple[Tensor, Tensor]:
+        """Latent mean (L, 64, 4, 4) and normalised command (L, 2) of one frame of every lane."""
+        images = images_to_tensor(np.stack([sequence.images[frame] for sequence in sequences])).to(self._device)
+        actions = np.stack([sequence.actions[frame] for sequence in sequences]).astype(np.float32)
+        command = torch.from_numpy(self._action_stats.normalise(actions)).to(self._device)
+        return self._predictor.vae.encode(images)[0], command
+
+    def _table(self, sequence: Drive, rows: list[tuple[int, np.ndarray]]) -> ImaginedTable:
+        horizons = np.array(self._predictor.horizons, dtype=np.int64)
+        return ImaginedTable(
+            horizons=horizons,
+            sequence=np.full(len(rows), sequence.id),
+            step=np.array([frame for frame, _ in rows], dtype=np.int64),
+            p=np.array([p for _, p in rows], dtype=np.float32).reshape(len(rows), len(horizons)),
+        )
+
+
+def _first(state: State, lanes: int) -> State:
+    """Lanes are ordered by length, so those that go on are the first ones."""
+    return tuple((hidden[:lanes], cell[:lanes]) for hidden, cell in state)

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+import torch
+
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.imagined_table import ImaginedTable
+from donkey_aicc.nets.imagined import ImaginedPredictor
+from donkey_aicc.preprocess import images_to_tensor
+from donkey_aicc.scoring.imagined import imagine_sequences
+from donkey_aicc.scoring.parallel import score_sequences
+from donkey_aicc.scoring.score import ScoreSettings
+
+CONTEXT, EVERY = 6, 5
+
+
+@torch.no_grad()
+def plainly(bundle, drive, frame):
+    """One frame from nothing: encode everything before it, prime, and ask the plain predictor."""
+    predictor = ImaginedPredictor(bundle.vae, bundle.dynamics, bundle.safety, bundle.horizons)
+    latents, _ = bundle.vae.encode(images_to_tensor(drive.images[: frame + 1]))
+    actions = torch.from_numpy(bundle.action_stats.normalise(drive.actions[: frame + 1]))
+    state = bundle.dynamics.initial_state(1)
+    for t in range(frame):
+        _, state = bundle.dynamics.step(latents[t : t + 1], actions[t : t + 1], state)
+    return predictor.predict(latents[frame : frame + 1], state, actions[frame : frame + 1])[0].numpy()
+
+
+@pytest.fixture(scope="module")
+def imagined(bundle):
+    from tests.scoring.conftest import made_up_drive
+
+    drives = [made_up_drive(frames, seed=seed) for frames, seed in ((8, 1), (16, 2), (4, 3), (11, 4))]
+    return drives, imagine_sequences(bundle, drives, context=CONTEXT, every=EVERY, lanes=3)
+
+
+def test_lanes_equal_the_plain_predictor(bundle, imagined):
+    drives, table = imagined
+    by_id = {drive.id: drive for drive in drives}
+    assert table.step.tolist() == [5, 5, 10, 15, 5, 10]
+    for name, step, p in zip(table.sequence, table.step, table.p, strict=True):
+        np.testing.assert_allclose(p, plainly(bundle, by_id[name], int(step)), atol=1e-5)
+
+
+def test_rows_are_the_rollouts_with_a_full_context_in_the_order_of_the_sequences(bundle, imagined):
+    drives, table = imagined
+    settings = ScoreSettings(samples=1, rollout_steps=1, rollout_every=EVERY, context=CONTEXT, views=1, dropout_passes=1)
+    scores = score_sequences(bundle, drives, settings=settings)
+    due = scores.valid & (scores.step % EVERY == 0)
+    assert table.sequence.tolist() == scores.sequence[due].tolist()
+    assert table.step.tolist() == scores.step[due].tolist()
+    rows, p = table.on(scores)
+    assert np.array_equal(rows.step, scores.step[due]) and np.array_equal(p, table.p)
+    backwards = scores.select(np.arange(len(scores))[::-1])
+    assert np.array_equal(table.on(backwards)[1], table.p[::-1])
+
+
+def test_the_file_comes_back_and_a_damaged_one_is_refused(imagined, tmp_path):
+    _, table = imagined
+    table.save(tmp_path / "imagined.npz")
+    loaded = ImaginedTable.load(tmp_path / "imagined.npz")
+    for name in ("horizons", "sequence", "step", "p"):
+        assert np.array_equal(getattr(loaded, name), getattr(table, name))
+    (tmp_path / "imagined.npz").write_bytes(b"PK nothing")
+    with pytest.raises(AiccError, match="not a readable file of imagined predictions"):
+        ImaginedTable.load(tmp_path / "imagined.npz")
+
+
+def test_short_sequences_have_no_rows_and_bad_settings_are_refused(bundle, drive):
+    short = imagine_sequences(bundle, [drive(3)], context=CONTEXT, every=EVERY)
+    assert len(short) == 0 and short.p.shape == (0, len(bundle.horizons))
+    with pytest.raises(ConfigError, match="every must be >= 1, got 0"):
+        imagine_sequences(bundle, [drive(3)], every=0)
+    with pytest.raises(AiccError, match="no sequences"):
+        imagine_sequences(bundle, [])
