@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from donkey_aicc.evaluation.loop_tables import loop_tables
 from donkey_aicc.evaluation.result_tables import all_tables
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 from donkey_aicc.files import write_atomic
@@ -12,6 +13,7 @@ SHOWN_FIGURES = {
     "ece_by_protocol": "ece_by_horizon",
     "frontier": "frontier",
     "ood_detection": "ood_detection",
+    "open_loop": "open_loop",
 }
 OPENING = """# Results
 
@@ -26,19 +28,20 @@ the published numbers of a physical car; best values are bold.
 """
 
 
-def results_page(results: dict[str, Any]) -> str:
-    """The whole page."""
+def results_page(results: dict[str, Any], open_loop: dict[str, Any] | None = None) -> str:
+    """The whole page; open_loop: the comparison of closed and open loop, if it was made."""
     about = {"preset": "quick", "track": "loop", "seed": 0} | results["about"]
     parts = [OPENING.format(**{key: about[key] for key in ("preset", "track", "seed")}), "## In plain words\n"]
     parts.append("\n".join(f"- **{said['verdict']}**: {_escaped(said['text'])}" for said in results["summary"]) + "\n")
     if results["notes"]:
         parts.append("\n".join(f"> {_escaped(note)}" for note in results["notes"]) + "\n")
-    parts += [_section(table) for table in all_tables(results)]
+    tables = all_tables(results) + (loop_tables(open_loop) if open_loop is not None else [])
+    parts += [_section(table) for table in tables]
     return "\n".join(parts)
 
 
-def write_results_page(results: dict[str, Any], path: str | Path) -> None:
-    write_atomic(path, results_page(results))
+def write_results_page(path: str | Path, results: dict[str, Any], open_loop: dict[str, Any] | None = None) -> None:
+    write_atomic(path, results_page(results, open_loop))
 
 
 def _section(table: Table) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from donkey_aicc.anomalies.protocols import LatencyParameters, parameters
 from donkey_aicc.bundle import Bundle
 from donkey_aicc.data.load import load_sequences
 from donkey_aicc.data.sequence import Sequence
@@ -25,8 +26,7 @@ from donkey_aicc.scoring.parallel import score_sequences
 from donkey_aicc.sim.drive import Marshal
 
 STAGE = "closed and open loop"
-# Faults of the commands alone: Latency keeps its late commands, and its camera shows every frame at once.
-FAULTS: dict[str, dict[str, float]] = {"bias": {}, "latency": {"delay_min_s": 0.0, "delay_max_s": 0.0, "freeze_s": 0.0}}
+FAULTS = ("bias", "latency")
 TABLES = tuple(Loops.__dataclass_fields__)
 _SEED_STREAM = 31
 
@@ -49,12 +49,26 @@ def plan_trials(folder: Path, track: str, seed: int, drives: int, frames: int, s
     for number in range(drives):
         own = int(np.random.SeedSequence([seed, _SEED_STREAM, number]).generate_state(1)[0])
         nominal = DrivePlan(folder / f"nominal_{number:02d}", track, own, frames)
-        for protocol, overrides in FAULTS.items():
+        for protocol in FAULTS:
             for severity in severities:
                 path = folder / f"{protocol}_s{severity}_{number:02d}"
+                overrides = commands_only(protocol, severity)
                 faulty = replace(nominal, path=path, protocol=protocol, severity=severity, overrides=overrides)
                 trials.append(Trial(nominal, faulty))
     return trials
+
+
+def commands_only(protocol: str, severity: int) -> dict[str, float]:
+    """What to change in a protocol so that no camera frame is touched.
+
+    Latency keeps its whole delay: to the loop a late picture and a late command are the same, so the mean delay of the frames
+    is added to that of the commands, and the feed never stands still.
+    """
+    row = parameters(protocol, severity)
+    if not isinstance(row, LatencyParameters):
+        return {}
+    whole_s = row.command_delay_s + (row.delay_min_s + row.delay_max_s) / 2.0
+    return {"delay_min_s": 0.0, "delay_max_s": 0.0, "freeze_s": 0.0, "command_delay_s": whole_s}
 
 
 def compare_in_both_loops(experiment: Experiment) -> None:

@@ -23,8 +23,8 @@ class ExperimentPreset:
     training: tuple[str, ...] = ()  # overrides of that preset
     scoring: ScoreSettings = field(default_factory=ScoreSettings)
     split_seeds: int = 5
-    loop_drives: int = 6  # per fault and severity, in closed and in open loop each
-    loop_frames: int = 300
+    loop_drives: int = 5  # per fault and severity, in closed and in open loop each
+    loop_frames: int = 260
     loop_severities: tuple[int, ...] = (1, 3, 5)
 
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from donkey_aicc.evaluation.loop_tables import read_open_loop
 from donkey_aicc.evaluation.markdown import results_page
 from donkey_aicc.evaluation.report import read_results
 
@@ -10,7 +11,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_the_results_page_is_the_one_make_results_writes():
-    made = results_page(read_results(DOCS / "results"))
+    made = results_page(read_results(DOCS / "results"), read_open_loop(DOCS / "results"))
     assert (DOCS / "results.md").read_text(encoding="utf-8") == made, "run: make results"
 
 

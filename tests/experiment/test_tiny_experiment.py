@@ -14,8 +14,20 @@ def finished(tmp_path_factory):
     return folder / "exp", run_tiny(folder / "exp")
 
 
-def run_tiny(out):
-    command = [sys.executable, "-m", "donkey_aicc", "experiment", "--preset", "tiny", "--out", str(out), "--workers", "1"]
+def run_tiny(out, *options):
+    command = [
+        sys.executable,
+        "-m",
+        "donkey_aicc",
+        "experiment",
+        "--preset",
+        "tiny",
+        "--out",
+        str(out),
+        "--workers",
+        "1",
+        *options,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
@@ -37,3 +49,11 @@ def test_running_it_again_only_evaluates_and_gives_the_same_results(finished):
     run_tiny(out)
     assert report.read_bytes() == before
     assert (out / "bundle" / "vae.safetensors").stat().st_mtime_ns == weights
+
+
+def test_closed_and_open_loop_can_be_added_to_it(finished):
+    out, _ = finished
+    said = run_tiny(out, "--open-loop", "--until", "closed and open loop")
+    compared = json.loads((out / "report" / "open_loop.json").read_text(encoding="utf-8"))
+    assert set(compared["faults"]) == {"bias", "latency"} and compared["conclusion"][-1] in said
+    assert (out / "report" / "figures" / "open_loop.png").stat().st_size > 10_000
