@@ -17,6 +17,7 @@ _HOMES: dict[str, str] = {
     "WorldModelScorer": "donkey_aicc.parts.world_model_scorer",
     "AnomalyCalibrator": "donkey_aicc.parts.anomaly_calibrator",
     "SafetyGovernor": "donkey_aicc.parts.safety_governor",
+    "UnsafeMark": "donkey_aicc.parts.unsafe_mark",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -1,4 +1,4 @@
-"""What mycar_template/manage.py needs besides donkeycar's own functions and our hooks in wiring.py."""
+"""What mycar_template/manage.py needs besides donkeycar's own functions and the one call in wiring.py."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ FRAMEWORKS = {
     ".pth": "fastai",
     ".tflite": None,
 }
+IMAGE_SIDE_PX = (16, 2048)
 CAMERA_TYPES = ("PICAM", "WEBCAM", "CVCAM", "CSIC", "V4L", "IMAGE_LIST", "LEOPARD", "MOCK", "D435", "OAKD")
 # Parts of donkeycar's complete template that live inside its drive() function and cannot be imported.
 NOT_IN_THIS_TEMPLATE = (
@@ -38,6 +39,41 @@ NOT_IN_THIS_TEMPLATE = (
     "USE_FPV",
     "SHOW_FPS",
 )
+
+
+def add_embedded_simulator(V: Any, cfg: Any) -> Any:
+    """AICC_SIM = True: a simulated world in place of camera and drivetrain. Returns its SimulatorPart.
+
+    Like donkeycar's DonkeyGymEnv it runs first and takes the commands of the loop before, so that image, position and
+    cross-track error of one record belong to the same tick.
+    """
+    from donkey_aicc.parts.sim_progress import SimProgress
+    from donkey_aicc.sim.camera import CameraConfig
+    from donkey_aicc.sim.part import SimulatorPart
+    from donkey_aicc.sim.world import World
+
+    config = AiccConfig.from_donkey(cfg)
+    if getattr(cfg, "DONKEY_GYM", False):
+        raise ConfigError("AICC_SIM and DONKEY_GYM must not both be True: the car can be in one simulator only")
+    check_image_size(cfg, depths=(3,))
+    camera = CameraConfig(width=cfg.IMAGE_W, height=cfg.IMAGE_H)
+    world = World(config.sim_track, seed=config.sim_seed, rate_hz=cfg.DRIVE_LOOP_HZ, camera=camera)
+    simulator = SimulatorPart(world, realtime=config.sim_realtime, put_back=config.sim_put_back)
+    V.add(simulator, inputs=[channels.STEERING, channels.THROTTLE], outputs=[channels.IMAGE, *channels.LOCATION])
+    V.add(SimProgress(simulator), outputs=[channels.LAP, channels.HIT])
+    return simulator
+
+
+def check_image_size(cfg: Any, depths: tuple[int, ...] = (1, 3)) -> None:
+    """IMAGE_W, IMAGE_H and IMAGE_DEPTH as a camera can have them."""
+    low, high = IMAGE_SIDE_PX
+    for key in ("IMAGE_W", "IMAGE_H"):
+        value = getattr(cfg, key)
+        if type(value) is not int or not low <= value <= high:
+            raise ConfigError(f"{key} must be a whole number of pixels from {low} to {high}, got {value!r}")
+    if cfg.IMAGE_DEPTH not in depths:
+        allowed = " or ".join(str(depth) for depth in depths)
+        raise ConfigError(f"IMAGE_DEPTH must be {allowed} for this camera, got {cfg.IMAGE_DEPTH!r}")
 
 
 def check_donkeycar_keys(cfg: Any, simulated: bool) -> None:

@@ -51,6 +51,10 @@ class AiccConfig:
     inject_joystick_button: str | None = setting(None, "joystick button that arms, then goes through the protocols")
     inject_stop_button: str | None = setting(None, "joystick button that ends every fault at once")
     inject_parameters: dict | None = setting(None, 'changes to the severity table: {"dark": {"luminance_factor": 0.2}}')
+    mark_button: str | None = setting(
+        None, "web button that records the frames as unsafe: a click begins, another ends", choices=("w1", "w2", "w3", "w4", "w5")
+    )
+    mark_joystick_button: str | None = setting(None, "joystick button that records the frames as unsafe while it is held")
     record_clean: bool = setting(False, "store the frame without faults too, as aicc/clean_image")
 
     bundle: str | None = setting(None, "models of the monitor: a folder or the name of a shipped bundle; None: no monitor")

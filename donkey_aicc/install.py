@@ -1,4 +1,4 @@
-"""Adding our calls to an existing donkeycar manage.py, and taking them out again.
+"""Adding our call to an existing donkeycar manage.py, and taking it out again.
 
 The file is read as Python to find the places, and changed as text, so that everything else stays byte for byte.
 """
@@ -16,12 +16,13 @@ from donkey_aicc.errors import AiccError
 
 MARK = "  # donkey_aicc"  # ends every line of ours; --undo removes the lines that end so
 BACKUP_SUFFIX = ".before-aicc"
-HOOKS = ("add_sensor_faults", "add_command_stage", "add_monitor")
+CALL = "add_aicc"
+FORMER_CALLS = ("add_sensor_faults", "add_command_stage", "add_monitor")  # replaced by the one above
 
 
 @dataclass(frozen=True)
 class Place:
-    """A statement of drive() that one of our calls goes next to."""
+    """A statement of drive() that our call has to know about."""
 
     statement: ast.stmt
     call: ast.Call
@@ -37,38 +38,31 @@ def manage_file(path: str | Path) -> Path:
     return file.resolve()
 
 
-def with_hooks(source: bytes, name: str = "manage.py") -> bytes:
-    """The source with our calls; unchanged if it has them all. Raises AiccError when a place is missing."""
-    tree = _parse(source, name)
-    present = [hook for hook in HOOKS if _calls(tree, hook)]
-    if len(present) == len(HOOKS):
+def with_call(source: bytes, name: str = "manage.py") -> bytes:
+    """The source with our call; unchanged if it has it. Raises AiccError when its place is missing."""
+    if _calls(_parse(source, name), CALL):
         return source
-    if present:
-        missing = ", ".join(hook for hook in HOOKS if hook not in present)
-        raise AiccError(f"{name} has only some of our calls ({missing} missing): take them out with --undo, then install again")
-    camera, drivetrain, tub = _places(tree, name)
+    source = without_call(source, name)  # lines of an earlier version make room
+    tree = _parse(source, name)
+    camera, tub = _places(tree, name)
     V, cfg = (ast.unparse(argument) for argument in camera.call.args[:2])
     inputs, types = (ast.unparse(_keyword(tub.call, key)) for key in ("inputs", "types"))
     lines = _lines(source)
-    insertions = [
-        (tub.statement.lineno, tub, f"{inputs}, {types} = aicc.add_monitor({V}, {cfg}, {inputs}, {types})"),
-        (drivetrain.statement.lineno, drivetrain, f"aicc.add_command_stage({V}, {cfg})"),
-        ((camera.statement.end_lineno or 0) + 1, camera, f"aicc.add_sensor_faults({V}, {cfg})"),
-    ]
-    for line, place, code in insertions:  # from the bottom up: line numbers above stay true
-        lines.insert(line - 1, _indent(lines, place, name) + code + MARK + _newline(lines, line))
-    first = _line_after_imports(tree, camera.function)
+    line = tub.statement.lineno
+    code = f"{inputs}, {types} = aicc.{CALL}({V}, {cfg}, {inputs}, {types})"
+    lines.insert(line - 1, _indent(lines, tub, name) + code + MARK + _newline(lines, line))
+    first = _line_after_imports(tree, tub.function)
     for code in ("aicc.plain_errors()", "from donkey_aicc import wiring as aicc"):
         lines.insert(first - 1, code + MARK + _newline(lines, first))
     return _checked("".join(lines), source, name)
 
 
-def without_hooks(source: bytes, name: str = "manage.py") -> bytes:
+def without_call(source: bytes, name: str = "manage.py") -> bytes:
     """The source without the lines that end in our mark; unchanged if there are none."""
     ending = re.escape(MARK.strip()) + r"\s*$"
     kept = [line for line in _lines(source) if not re.search(ending, line)]
     result = _checked("".join(kept), source, name)
-    left = [hook for hook in HOOKS if _calls(_parse(result, name), hook)]
+    left = [call for call in (CALL, *FORMER_CALLS) if _calls(_parse(result, name), call)]
     if left:
         raise AiccError(f"{name} calls {', '.join(left)} in lines without our mark: take them out by hand")
     return result
@@ -103,11 +97,10 @@ def drop_backup(file: Path) -> bool:
     return True
 
 
-def _places(tree: ast.Module, name: str) -> tuple[Place, Place, Place]:
-    """Camera, drivetrain and tub, each found once, in this order and in one function."""
+def _places(tree: ast.Module, name: str) -> tuple[Place, Place]:
+    """Camera and tub, each found once, in this order and in one function."""
     wanted = {
         "add_camera(V, cfg, ...)": lambda call: _is_call(call, "add_camera") and len(call.args) >= 2,
-        "add_drivetrain(V, cfg)": lambda call: _is_call(call, "add_drivetrain") and len(call.args) >= 2,
         "TubWriter(..., inputs=..., types=...)": lambda call: (
             _is_call(call, "TubWriter") and _is_name(_keyword(call, "inputs")) and _is_name(_keyword(call, "types"))
         ),
@@ -116,16 +109,16 @@ def _places(tree: ast.Module, name: str) -> tuple[Place, Place, Place]:
     faults = [f"{words} is missing" for words, places in found.items() if not places]
     faults += [f"{words} stands there {len(places)} times" for words, places in found.items() if len(places) > 1]
     if not faults:
-        camera, drivetrain, tub = (places[0] for places in found.values())
-        if not camera.function is drivetrain.function is tub.function:
-            faults.append("camera, drivetrain and tub are added in different functions")
-        elif not camera.statement.lineno < drivetrain.statement.lineno < tub.statement.lineno:
-            faults.append("camera, drivetrain and tub are not added in this order")
+        camera, tub = (places[0] for places in found.values())
+        if camera.function is not tub.function:
+            faults.append("camera and tub are added in different functions")
+        elif camera.statement.lineno > tub.statement.lineno:
+            faults.append("the tub is added before the camera")
         else:
-            return camera, drivetrain, tub
+            return camera, tub
     raise AiccError(
         f"{name} does not look like donkeycar's complete template: {'; '.join(faults)}. Nothing was changed. "
-        "docs/add_to_your_car.md says how to add the three calls by hand"
+        "docs/add_to_your_car.md says how to add the call by hand"
     )
 
 

@@ -1,26 +1,29 @@
-"""The hook points of a car's manage.py: where our parts join donkeycar's drive loop.
+"""Our parts in a car's drive loop: one call in manage.py, and the whole online flow on one screen.
 
-    camera or simulator -> add_sensor_faults -> pilot, drive mode -> add_command_stage -> drivetrain -> add_monitor -> tub
+    camera or simulator -> faults of the frame -> controller, pilot, drive mode -> faults of the command, governor
+    -> drivetrain -> monitor, unsafe mark -> tub
 
-`donkey-aicc install` puts these calls into an existing manage.py; mycar_template/manage.py has them already. Each hook
-reads and checks the AICC_* keys itself, so that a mistake ends the program before the car moves.
+`donkey-aicc install` puts the call into an existing manage.py; mycar_template/manage.py has it already. It reads and checks
+the AICC_* keys, so that a mistake ends the program before the car moves.
 """
 
 import json
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from donkey_aicc import channels
+from donkey_aicc.anomalies.schedule import parse_schedule
 from donkey_aicc.config import AiccConfig
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.loop_places import after_camera, before_drivetrain, inserting_at
 from donkey_aicc.manifest import read_manifest
 from donkey_aicc.resources import models_dir
 
-IMAGE_SIDE_PX = (16, 2048)
-# What each stage adds to the tub, with donkeycar's type names.
+# What goes into the tub, with donkeycar's type names.
 INJECTION_CHANNELS = {channels.INJECT_PROTOCOL: "str", channels.INJECT_SEVERITY: "int", channels.INJECT_EPISODE: "int"}
 MONITOR_CHANNELS = {
     channels.P_SAFE: "vector",
@@ -34,108 +37,104 @@ MONITOR_CHANNELS = {
     channels.STATUS: "str",
 }
 SIM_CHANNELS = {**dict.fromkeys(channels.LOCATION, "float"), channels.LAP: "int", channels.HIT: "boolean"}
-WEB_BUTTONS = tuple(f"web/w{number}" for number in range(1, 6))
 REAL_CAR_MAX_THROTTLE = 0.5
 MAX_GAP_S = 0.5  # a longer pause between frames cuts the sequence, as it does in a tub
 
 
-def add_embedded_simulator(V: Any, cfg: Any) -> Any:
-    """AICC_SIM = True: a simulated world in place of camera and drivetrain. Returns its SimulatorPart.
+def add_aicc(V: Any, cfg: Any, inputs: Sequence[str] = (), types: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+    """Put our parts at their places among those the vehicle has already; call it once, right before the tub is made.
 
-    Like donkeycar's DonkeyGymEnv it runs first and takes the commands of the loop before, so that image, position and
-    cross-track error of one record belong to the same tick.
+    inputs, types: the channels that the tub records, and their types. Returns both with ours added.
     """
-    from donkey_aicc.parts.sim_progress import SimProgress
-    from donkey_aicc.sim.camera import CameraConfig
-    from donkey_aicc.sim.part import SimulatorPart
-    from donkey_aicc.sim.world import World
+    config = _checked_config(V, cfg)
+    control = _injection_control(V, config, cfg)
+    with inserting_at(V, after_camera(V.parts)):
+        if control is not None:
+            _add_sensor_faults(V, config, control)
+    with inserting_at(V, before_drivetrain(V.parts)):
+        if control is not None:
+            _add_command_faults(V, config, cfg, control)
+        if config.governor:
+            _add_governor(V, config)
+    if config.bundle is not None:
+        _add_monitor(V, config)
+    marks = _add_unsafe_mark(V, config)
+    ours = _recorded(config, injects=control is not None, marks=marks)
+    new = [name for name in ours if name not in inputs]
+    all_inputs, all_types = [*inputs, *new], [*types, *(ours[name] for name in new)]
+    _check_tub_takes(cfg, all_inputs)
+    return all_inputs, all_types
 
-    config = AiccConfig.from_donkey(cfg)
-    if getattr(cfg, "DONKEY_GYM", False):
-        raise ConfigError("AICC_SIM and DONKEY_GYM must not both be True: the car can be in one simulator only")
-    check_image_size(cfg, depths=(3,))
-    camera = CameraConfig(width=cfg.IMAGE_W, height=cfg.IMAGE_H)
-    world = World(config.sim_track, seed=config.sim_seed, rate_hz=cfg.DRIVE_LOOP_HZ, camera=camera)
-    simulator = SimulatorPart(world, realtime=config.sim_realtime, put_back=config.sim_put_back)
-    V.add(simulator, inputs=[channels.STEERING, channels.THROTTLE], outputs=[channels.IMAGE, *channels.LOCATION])
-    V.add(SimProgress(simulator), outputs=[channels.LAP, channels.HIT])
-    return simulator
 
-
-def add_sensor_faults(V: Any, cfg: Any) -> None:
-    """Right after the camera: faults of what the car sees."""
-    from donkey_aicc.anomalies.schedule import parse_schedule
-    from donkey_aicc.parts.anomaly_injector import AnomalyInjector
+def _injection_control(V: Any, config: AiccConfig, cfg: Any) -> Any:
+    """What decides when a fault is due, bound to the controller's buttons; None if this drive can have no fault."""
     from donkey_aicc.parts.injection_control import InjectionControl
 
-    config = _checked_config(V, cfg)
     schedule = parse_schedule(config.inject)
-    if not (schedule or _web_buttons(config, cfg) or config.inject_joystick_button):
-        return
+    web = _injects_by_web_button(config, cfg)
+    joysticks = _joysticks(V) if config.inject_joystick_button else []
+    if not (schedule or web or joysticks):
+        return None
+    real = not _simulated(config, cfg)
+    if real and not (web or joysticks):
+        raise ConfigError(
+            f"AICC_INJECT = {config.inject!r} could never begin: a real car injects only after a button has armed it. Set "
+            "AICC_INJECT_BUTTONS = True, or AICC_INJECT_JOYSTICK_BUTTON and drive with a game controller"
+        )
+    if real and not (web or config.inject_stop_button):
+        raise ConfigError("AICC_INJECT_JOYSTICK_BUTTON needs AICC_INJECT_STOP_BUTTON beside it: one button must end every fault")
     control = InjectionControl(
         schedule,
         rate_hz=cfg.DRIVE_LOOP_HZ,
         seed=config.inject_seed,
         overrides=config.inject_parameters,
-        arm_s=None if _simulated(config, cfg) else config.inject_arm_s,
+        arm_s=config.inject_arm_s if real else None,
         in_user_mode=config.inject_user_mode,
         button_severity=config.inject_button_severity,
     )
+    for joystick in _joysticks(V):
+        for button, action in ((config.inject_joystick_button, control.cycle), (config.inject_stop_button, control.stop)):
+            if button is not None:
+                joystick.set_button_down_trigger(button, action)
+    return control
+
+
+def _add_sensor_faults(V: Any, config: AiccConfig, control: Any) -> None:
+    from donkey_aicc.parts.anomaly_injector import AnomalyInjector
+
     sensor = AnomalyInjector(control, "sensor", record_clean=config.record_clean)
     outputs = [channels.IMAGE, channels.CLEAN_IMAGE] if config.record_clean else [channels.IMAGE]
     V.add(sensor, inputs=[channels.IMAGE, channels.MODE, channels.LAP], outputs=outputs)
 
 
-def add_command_stage(V: Any, cfg: Any) -> None:
-    """Right before the drivetrain: faults of the command, then the governor."""
+def _add_command_faults(V: Any, config: AiccConfig, cfg: Any, control: Any) -> None:
     from donkey_aicc.parts.anomaly_injector import AnomalyInjector
-    from donkey_aicc.parts.injection_control import InjectionButtons
+    from donkey_aicc.parts.injection_control import WEB_BUTTONS, InjectionButtons
+
+    if _injects_by_web_button(config, cfg):
+        used = {button: name for button, name in WEB_BUTTONS.items() if button != config.mark_button}
+        V.add(InjectionButtons(control, list(used.values())), inputs=[f"web/{button}" for button in used])
+    most = config.inject_max_throttle or (1.0 if _simulated(config, cfg) else REAL_CAR_MAX_THROTTLE)
+    sent = [channels.STEERING, channels.THROTTLE]
+    command = AnomalyInjector(control, "command", max_throttle=most)
+    V.add(command, inputs=[*sent, channels.MODE], outputs=[*sent, *INJECTION_CHANNELS])
+
+
+def _add_governor(V: Any, config: AiccConfig) -> None:
     from donkey_aicc.parts.safety_governor import SafetyGovernor
 
-    config = _checked_config(V, cfg)
-    sent = [channels.STEERING, channels.THROTTLE]
-    sensor = _part(V, AnomalyInjector)
-    if sensor is not None:
-        if _web_buttons(config, cfg):
-            V.add(InjectionButtons(sensor.control), inputs=list(WEB_BUTTONS))
-        _bind_joystick(V, config, sensor.control)
-        most = config.inject_max_throttle or (1.0 if _simulated(config, cfg) else REAL_CAR_MAX_THROTTLE)
-        command = AnomalyInjector(sensor.control, "command", max_throttle=most)
-        V.add(command, inputs=[*sent, channels.MODE], outputs=[*sent, *INJECTION_CHANNELS])
-    if config.governor:
-        if config.bundle is None:
-            raise ConfigError("AICC_GOVERNOR = True needs a monitor: set AICC_BUNDLE")
-        horizons = tuple(read_manifest(_bundle_path(config.bundle)).horizons)
-        governor = SafetyGovernor(config.governor_stop_at, config.governor_full_at, horizons, config.governor_horizon)
-        inputs = [channels.CONFIDENCE, channels.THROTTLE, channels.MODE]
-        V.add(governor, inputs=inputs, outputs=[channels.THROTTLE, channels.ACTION])
+    if config.bundle is None:
+        raise ConfigError("AICC_GOVERNOR = True needs a monitor: set AICC_BUNDLE")
+    horizons = tuple(read_manifest(_bundle_path(config.bundle)).horizons)
+    governor = SafetyGovernor(config.governor_stop_at, config.governor_full_at, horizons, config.governor_horizon)
+    inputs = [channels.CONFIDENCE, channels.THROTTLE, channels.MODE]
+    V.add(governor, inputs=inputs, outputs=[channels.THROTTLE, channels.ACTION])
 
 
-def add_monitor(V: Any, cfg: Any, inputs: list[str], types: list[str]) -> tuple[list[str], list[str]]:
-    """Right before the tub is made: safety prediction. Returns the tub's inputs and types with ours added."""
-    from donkey_aicc.parts.anomaly_injector import AnomalyInjector
-
-    config = _checked_config(V, cfg)
-    ours = {channels.STEERING: "float", channels.THROTTLE: "float"}  # as sent to the vehicle
-    if config.sim:
-        ours |= SIM_CHANNELS
-    if _part(V, AnomalyInjector) is not None:
-        ours |= INJECTION_CHANNELS
-        if config.record_clean:
-            ours[channels.CLEAN_IMAGE] = "image_array"
-    if config.bundle is not None:
-        _add_monitor_parts(V, config)
-        ours |= MONITOR_CHANNELS
-    if config.governor:
-        ours[channels.ACTION] = "str"
-    new = [name for name in ours if name not in inputs]
-    inputs, types = [*inputs, *new], [*types, *(ours[name] for name in new)]
-    _check_tub_takes(cfg, inputs)
-    return inputs, types
-
-
-def _add_monitor_parts(V: Any, config: AiccConfig) -> None:
+def _add_monitor(V: Any, config: AiccConfig) -> None:
     """Predictor and TTA in one pass, the scorer, the calibrator; after a put-back a new sequence."""
+    import torch
+
     from donkey_aicc.bundle import Bundle
     from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
     from donkey_aicc.parts.safety_predictor import SafetyPredictor
@@ -143,6 +142,7 @@ def _add_monitor_parts(V: Any, config: AiccConfig) -> None:
     from donkey_aicc.parts.tta import TTA
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
+    torch.set_num_threads(config.control_threads)  # of this thread, which is the one that drives
     bundle = Bundle.load(_bundle_path(str(config.bundle)))
     calibrator = _load_calibrator(bundle)
     statistics = calibrator.statistics if calibrator is not None else None
@@ -190,18 +190,42 @@ def _bundle_path(name: str) -> Path:
     return shipped if not path.exists() and shipped.is_dir() else path
 
 
-def _bind_joystick(V: Any, config: AiccConfig, control: Any) -> None:
-    wanted = {config.inject_joystick_button: control.cycle, config.inject_stop_button: control.stop}
-    for entry in V.parts:
-        if hasattr(entry["part"], "set_button_down_trigger"):
-            for button, action in wanted.items():
-                if button is not None:
-                    entry["part"].set_button_down_trigger(button, action)
+def _add_unsafe_mark(V: Any, config: AiccConfig) -> bool:
+    """Returns whether somebody can mark. If nobody can, nothing is recorded: it would read as if all were safe."""
+    from donkey_aicc.parts.unsafe_mark import UnsafeMark
+
+    joysticks = _joysticks(V) if config.mark_joystick_button else []
+    if config.mark_button is None and not joysticks:
+        return False
+    mark = UnsafeMark()
+    for joystick in joysticks:
+        joystick.set_button_down_trigger(config.mark_joystick_button, mark.press)
+        joystick.set_button_up_trigger(config.mark_joystick_button, mark.release)
+    V.add(mark, inputs=[f"web/{config.mark_button}"] if config.mark_button else [], outputs=[channels.UNSAFE_MARK])
+    return True
 
 
-def _part(V: Any, kind: type) -> Any:
-    """The first part of a kind that was added, or None."""
-    return next((entry["part"] for entry in V.parts if isinstance(entry["part"], kind)), None)
+def _recorded(config: AiccConfig, injects: bool, marks: bool) -> dict[str, str]:
+    """Our channels of the tub and their types."""
+    ours = {channels.STEERING: "float", channels.THROTTLE: "float"}  # as sent to the vehicle
+    if config.sim:
+        ours |= SIM_CHANNELS
+    if injects:
+        ours |= INJECTION_CHANNELS
+        if config.record_clean:
+            ours[channels.CLEAN_IMAGE] = "image_array"
+    if config.bundle is not None:
+        ours |= MONITOR_CHANNELS
+    if config.governor:
+        ours[channels.ACTION] = "str"
+    if marks:
+        ours[channels.UNSAFE_MARK] = "boolean"
+    return ours
+
+
+def _joysticks(V: Any) -> list[Any]:
+    """The game controllers among the parts; receivers of a radio control have no buttons."""
+    return [entry["part"] for entry in V.parts if hasattr(entry["part"], "set_button_down_trigger")]
 
 
 def _simulated(config: AiccConfig, cfg: Any) -> bool:
@@ -209,20 +233,9 @@ def _simulated(config: AiccConfig, cfg: Any) -> bool:
     return config.sim or bool(getattr(cfg, "DONKEY_GYM", False))
 
 
-def _web_buttons(config: AiccConfig, cfg: Any) -> bool:
+def _injects_by_web_button(config: AiccConfig, cfg: Any) -> bool:
+    """Whether the buttons of the web page inject: in simulators unless switched off, on a real car only if switched on."""
     return _simulated(config, cfg) if config.inject_buttons is None else config.inject_buttons
-
-
-def check_image_size(cfg: Any, depths: tuple[int, ...] = (1, 3)) -> None:
-    """IMAGE_W, IMAGE_H and IMAGE_DEPTH as a camera can have them."""
-    low, high = IMAGE_SIDE_PX
-    for key in ("IMAGE_W", "IMAGE_H"):
-        value = getattr(cfg, key)
-        if type(value) is not int or not low <= value <= high:
-            raise ConfigError(f"{key} must be a whole number of pixels from {low} to {high}, got {value!r}")
-    if cfg.IMAGE_DEPTH not in depths:
-        allowed = " or ".join(str(depth) for depth in depths)
-        raise ConfigError(f"IMAGE_DEPTH must be {allowed} for this camera, got {cfg.IMAGE_DEPTH!r}")
 
 
 def plain_errors() -> None:
@@ -241,10 +254,23 @@ def plain_errors() -> None:
 def _checked_config(V: Any, cfg: Any) -> AiccConfig:
     config = AiccConfig.from_donkey(cfg)
     if config.sim and not any(type(entry["part"]).__name__ == "SimulatorPart" for entry in V.parts):
-        raise ConfigError(
-            "AICC_SIM = True works in a car made by donkey-aicc createcar; this manage.py never calls add_embedded_simulator"
-        )
+        raise ConfigError("AICC_SIM = True works in a car made by donkey-aicc createcar; this manage.py never adds the simulator")
+    _check_buttons(config, cfg)
     return config
+
+
+def _check_buttons(config: AiccConfig, cfg: Any) -> None:
+    """One button, one meaning; and the web page's button that ends every fault stays."""
+    keys = ("inject_joystick_button", "inject_stop_button", "mark_joystick_button")
+    for button in {getattr(config, key) for key in keys} - {None}:
+        same = [f"AICC_{key.upper()}" for key in keys if getattr(config, key) == button]
+        if len(same) > 1:
+            raise ConfigError(f"{' and '.join(same)} must be different buttons, got {button!r}")
+    if config.mark_button == "w5" and _injects_by_web_button(config, cfg):
+        raise ConfigError(
+            "AICC_MARK_BUTTON must be one of w1, w2, w3, w4 while the web buttons inject faults, got 'w5', which ends them; "
+            "or set AICC_INJECT_BUTTONS = False"
+        )
 
 
 def _check_tub_takes(cfg: Any, inputs: list[str]) -> None:

@@ -47,13 +47,14 @@ from donkeycar.templates.complete import (
     add_user_controller,
 )
 
-from donkey_aicc import car, channels, wiring
+from donkey_aicc import car, channels
 from donkey_aicc.config import AiccConfig
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts.drive_log import DriveLog
 from donkey_aicc.parts.drive_stopper import DriveStopper
 from donkey_aicc.parts.headless_controller import HeadlessController
 from donkey_aicc.parts.sim_progress import SessionCut
+from donkey_aicc.wiring import add_aicc
 
 AS_FAST_AS_POSSIBLE_HZ = 100_000
 
@@ -66,13 +67,12 @@ def drive(cfg, model=None, model_type=None, laps=None, headless=False, fast=Fals
 
     simulator = None
     if aicc.sim:
-        simulator = wiring.add_embedded_simulator(V, cfg)
+        simulator = car.add_embedded_simulator(V, cfg)
     else:
-        wiring.check_image_size(cfg)
+        car.check_image_size(cfg)
         add_simulator(V, cfg)
         add_odometry(V, cfg)
         add_camera(V, cfg, "single")
-    wiring.add_sensor_faults(V, cfg)
 
     controller = add_controls(V, cfg, headless, fast, use_joystick)
     V.add(Pipe(), inputs=["user/steering"], outputs=["user/angle"])
@@ -97,11 +97,10 @@ def drive(cfg, model=None, model_type=None, laps=None, headless=False, fast=Fals
     recording = ToggleRecording(cfg.AUTO_RECORD_ON_THROTTLE, cfg.RECORD_DURING_AI)
     V.add(recording, inputs=["user/mode", "recording"], outputs=["recording"])
 
-    wiring.add_command_stage(V, cfg)
     if not aicc.sim:
         add_drivetrain(V, cfg)
 
-    inputs, types = wiring.add_monitor(V, cfg, *car.tub_channels(cfg))
+    inputs, types = add_aicc(V, cfg, *car.tub_channels(cfg))  # finds the places of our parts among those above
     Path(cfg.DATA_PATH).mkdir(parents=True, exist_ok=True)
     tub_path = TubHandler(path=cfg.DATA_PATH).create_tub_path() if cfg.AUTO_CREATE_NEW_TUB else cfg.DATA_PATH
     writer = TubWriter(tub_path, inputs=inputs, types=types, metadata=getattr(cfg, "METADATA", []))

@@ -49,6 +49,12 @@
 # True: the tub also gets the frame as it was before any fault.
 # AICC_RECORD_CLEAN = False
 
+# ---- Labels without a cross-track error -------------------------------------------------------------------------
+# Record frames as unsafe, for training: a button w1-w5 of the web page (a click begins the mark, another ends it), or one of the
+# game controller, while it is held. A web button that marks no longer injects; w5 is free only if no web button injects.
+# AICC_MARK_BUTTON = None
+# AICC_MARK_JOYSTICK_BUTTON = None
+
 # ---- The monitor ----------------------------------------------------------------------------------------------
 # Folder of a trained bundle, or the name of a shipped one. None: the car drives without safety prediction.
 # AICC_BUNDLE = None

@@ -1,4 +1,4 @@
-"""Our calls go into a standard manage.py, and out again, without touching anything else."""
+"""Our call goes into a standard manage.py, and out again, without touching anything else."""
 
 import asyncio
 import io
@@ -12,7 +12,7 @@ from tornado.websocket import websocket_connect
 
 from donkey_aicc import channels, cli
 from donkey_aicc.errors import AiccError
-from donkey_aicc.install import HOOKS, with_hooks, without_hooks
+from donkey_aicc.install import FORMER_CALLS, with_call, without_call
 from tests.car_under_test import free_port, read_tub, write_settings
 
 SMALL = b"""import donkeycar as dk
@@ -45,14 +45,13 @@ def test_install_twice_and_undo(donkey_car, capsys):
     assert install(donkey_car, "--yes") == 0
     shown = capsys.readouterr().out
     installed = file.read_text()
-    for hook in HOOKS:
-        assert installed.count(f"aicc.{hook}(") == 1
-        assert f"aicc.{hook}(" in shown
+    assert installed.count("aicc.add_aicc(") == shown.count("aicc.add_aicc(") == 1
+    assert len(installed.splitlines()) == len(before.splitlines()) + 3
     assert file.stat().st_mode == mode
     assert (donkey_car / "manage.py.before-aicc").read_bytes() == before
 
     assert install(donkey_car, "--yes") == 0
-    assert "already has our calls" in capsys.readouterr().out
+    assert "already has our call" in capsys.readouterr().out
     assert file.read_text() == installed
 
     assert install(donkey_car, "--undo", "--yes") == 0
@@ -60,18 +59,37 @@ def test_install_twice_and_undo(donkey_car, capsys):
     assert file.stat().st_mode == mode
     assert not (donkey_car / "manage.py.before-aicc").exists()
     assert install(donkey_car, "--undo", "--yes") == 0
-    assert "has none of our calls" in capsys.readouterr().out
+    assert "has none of our lines" in capsys.readouterr().out
 
 
-def test_the_hooks_stand_at_their_places(donkey_car):
-    lines = [line.strip() for line in with_hooks((donkey_car / "manage.py").read_bytes()).decode().splitlines()]
+def test_the_call_stands_right_before_the_tub(donkey_car):
+    lines = [line.strip() for line in with_call((donkey_car / "manage.py").read_bytes()).decode().splitlines()]
 
     def at(start):
         return next(number for number, line in enumerate(lines) if line.startswith(start))
 
-    assert at("aicc.add_sensor_faults(V, cfg)") == at("add_camera(V, cfg, camera_type)") + 1
-    assert at("aicc.add_command_stage(V, cfg)") == at("add_drivetrain(V, cfg)") - 1
-    assert at("inputs, types = aicc.add_monitor(V, cfg, inputs, types)") == at("tub_writer = TubWriter(") - 1
+    assert at("inputs, types = aicc.add_aicc(V, cfg, inputs, types)") == at("tub_writer = TubWriter(") - 1
+
+
+def test_the_three_calls_of_an_earlier_version_are_replaced(donkey_car):
+    file = donkey_car / "manage.py"
+    before = file.read_text()
+    mark = "  # donkey_aicc\n"
+    calls = {
+        "    add_camera(V, cfg, camera_type)\n": "{place}    aicc.add_sensor_faults(V, cfg){mark}",
+        "    add_drivetrain(V, cfg)\n": "    aicc.add_command_stage(V, cfg){mark}{place}",
+        "    tub_writer = TubWriter(": "    inputs, types = aicc.add_monitor(V, cfg, inputs, types){mark}{place}",
+    }
+    old = f"from donkey_aicc import wiring as aicc{mark}aicc.plain_errors(){mark}" + before
+    for place, text in calls.items():
+        assert old.count(place) == 1
+        old = old.replace(place, text.format(place=place, mark=mark))
+    file.write_text(old)
+    assert install(donkey_car, "--yes") == 0
+    assert file.read_bytes() == with_call(before.encode())
+    assert not any(call in file.read_text() for call in FORMER_CALLS)
+    assert install(donkey_car, "--undo", "--yes") == 0
+    assert file.read_text() == before
 
 
 def test_nobody_to_ask_changes_nothing(donkey_car, monkeypatch, capsys):
@@ -104,7 +122,6 @@ def test_another_template_is_refused_with_what_is_missing(tmp_path, capsys):
     assert install(tmp_path, "--yes") == 2
     complaint = capsys.readouterr().err
     assert "add_camera(V, cfg, ...) is missing" in complaint
-    assert "add_drivetrain(V, cfg) is missing" in complaint
     assert "TubWriter" not in complaint.split("Nothing was changed")[0]
     assert (tmp_path / "manage.py").read_bytes() == before
     assert not (tmp_path / "manage.py.before-aicc").exists()
@@ -121,19 +138,19 @@ def test_cv_control_has_the_same_places(tmp_path):
     ("old", "new", "complaint"),
     [
         (b"    add_camera", b"    add_camera(V, cfg)\n    add_camera", "add_camera(V, cfg, ...) stands there 2 times"),
-        (b"    add_drivetrain(V, cfg)\n", b"", "add_drivetrain(V, cfg) is missing"),
+        (b'    add_camera(V, cfg, "single")\n', b"", "add_camera(V, cfg, ...) is missing"),
         (b"types=types", b"types=[]", "TubWriter(..., inputs=..., types=...) is missing"),
         (b"add_drivetrain(V, cfg)\n", b"pass\ndef more(V, cfg):\n    add_drivetrain(V, cfg)\n", "different functions"),
-        (b'add_camera(V, cfg, "single")', b'x = 1; add_camera(V, cfg, "single")', "more than one statement"),
-        (b'add_camera(V, cfg, "single")', b'add_camera(V, cfg, "single"); x = 1', "more than one statement"),
+        (b"    writer =", b"    x = 1; writer =", "more than one statement"),
+        (b"types=types)", b"types=types); x = 1", "more than one statement"),
         (b"import", b"imp ort", "is not valid Python"),
-        (b"V = dk.vehicle.Vehicle()", b"V = 1; aicc.add_monitor(V)", "only some of our calls"),
+        (b"V = dk.vehicle.Vehicle()", b"V = 1; aicc.add_monitor(V)", "add_monitor in lines without our mark"),
     ],
 )
 def test_an_unexpected_file_is_refused(old, new, complaint):
-    assert with_hooks(SMALL) != SMALL
+    assert with_call(SMALL) != SMALL
     with pytest.raises(AiccError) as error:
-        with_hooks(SMALL.replace(old, new, 1))
+        with_call(SMALL.replace(old, new, 1))
     assert complaint in str(error.value)
 
 
@@ -148,20 +165,20 @@ def test_an_unexpected_file_is_refused(old, new, complaint):
         SMALL.replace(b"def drive", b"\x0c\ndef drive"),
         SMALL.replace(b"V, cfg", b"car, settings").rstrip(b"\n"),
         SMALL.replace(b"import donkeycar as dk\n", b""),
-        SMALL.replace(b'add_camera(V, cfg, "single")', b'add_camera(V,\n        cfg, "single")  # the eye'),
+        SMALL.replace(b"TubWriter(cfg.DATA_PATH, ", b"TubWriter(\n        cfg.DATA_PATH, ").replace(b"types)", b"types)  # ink"),
     ],
 )
 def test_everything_else_stays_byte_for_byte(source):
-    installed = with_hooks(source)
+    installed = with_call(source)
     assert len(installed) > len(source)
     assert installed.count(b"\r\n") in (0, installed.count(b"\n"))
-    assert with_hooks(installed) == installed
-    assert without_hooks(installed) == source
+    assert with_call(installed) == installed
+    assert without_call(installed) == source
 
 
 def test_calls_without_our_mark_are_left_to_the_user():
     with pytest.raises(AiccError, match="add_monitor in lines without our mark"):
-        without_hooks(b"aicc.add_monitor(V, cfg, inputs, types)\n")
+        without_call(b"aicc.add_monitor(V, cfg, inputs, types)\n")
 
 
 def test_a_folder_without_manage_py_is_named(tmp_path, capsys):
@@ -204,7 +221,7 @@ async def _switch_recording_on(port):
 
 def test_a_mistake_in_an_installed_car_is_one_line_and_exit_code_2(donkey_car):
     install(donkey_car, "--yes")
-    write_settings(donkey_car, CAMERA_TYPE="MOCK", AICC_SIMM=True)
+    write_settings(donkey_car, CAMERA_TYPE="MOCK", DRIVE_TRAIN_TYPE="MOCK", AICC_SIMM=True)
     process = _start(donkey_car)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 2

@@ -12,7 +12,7 @@ PACKAGE = ROOT / "donkey_aicc"
 
 LAYERS = (
     ("errors", "files", "progress", "channels", "score_table", "imagined_table", "resources"),
-    ("config", "preprocess", "nets", "anomalies", "calibration"),
+    ("config", "loop_places", "preprocess", "nets", "anomalies", "calibration"),
     ("scoring", "bundle", "manifest", "pilot_file", "calibrator_file"),
     ("data", "training", "evaluation", "sim", "parts", "web"),
     ("wiring", "car", "install", "experiment", "demo", "dagger", "pilot_check", "recording", "calibrating", "createcar"),

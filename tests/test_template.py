@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from donkeycar.vehicle import Vehicle
 from PIL import Image
 
 from donkey_aicc import channels
@@ -44,6 +45,37 @@ def test_a_simulated_drive_is_a_normal_tub_with_all_channels(car):
     summary = json.loads((cut.only_tub(car) / "drive.json").read_text())
     assert (summary["loops"], summary["wall_hits"]) == (40, 0)
     assert summary["mean_abs_cte_m"] == pytest.approx(np.mean([abs(r["pos/cte"]) for r in records]), abs=1e-4)
+
+
+CONTROLS = ["Pipe", "ExplodeDict", "ThrottleFilter", "UserPilotCondition"]
+COMMANDS = ["TorchPilot", "AiLaunch", "DriveMode", "ToggleRecording"]
+OUR_COMMANDS = ["InjectionButtons", "AnomalyInjector", "SafetyGovernor"]
+MONITOR = ["TTA", "WorldModelScorer", "AnomalyCalibrator"]
+
+
+def test_our_parts_stand_at_their_places(car, monkeypatch):
+    def parts_of_a_drive(*options, **settings):
+        built = []
+
+        def start(self, **_):
+            built.extend(type(entry["part"]).__name__ for entry in self.parts)
+            self.stop()
+
+        monkeypatch.setattr(Vehicle, "start", start)
+        cut.write_settings(car, **settings)
+        cut.drive(car, *options)
+        return built
+
+    if not (models_dir() / "reference").is_dir():
+        pytest.skip("no shipped bundle yet")
+    simulator = ["SimulatorPart", "SimProgress", "AnomalyInjector", "HeadlessController", *CONTROLS, *COMMANDS, *OUR_COMMANDS]
+    simulator += [*MONITOR, "SequenceStart", "UnsafeMark", "TubWriter", "DriveLog", "SessionCut", "DriveStopper"]
+    ours = {"AICC_BUNDLE": "reference", "AICC_GOVERNOR": True, "AICC_MARK_BUTTON": "w1"}
+    assert parts_of_a_drive(*FAST, **ours) == simulator
+    real_car = {"AICC_SIM": False, "CAMERA_TYPE": "MOCK", "DRIVE_TRAIN_TYPE": "MOCK", "WEB_CONTROL_PORT": cut.free_port()}
+    found = parts_of_a_drive("--model", "models/straight", AICC_INJECT_BUTTONS=True, **real_car)
+    expected = ["MockCamera", "AnomalyInjector", "LocalWebController", *CONTROLS, *COMMANDS, *OUR_COMMANDS, *MONITOR]
+    assert found == [*expected, "UnsafeMark", "TubWriter", "DriveLog", "DriveStopper"]
 
 
 def test_injected_faults_are_seen_by_the_pilot_and_recorded(car):

@@ -1,4 +1,4 @@
-"""The hooks: what they add, and what they refuse before the car moves."""
+"""add_aicc: where it puts our parts, what it adds to the tub, and what it refuses before the car moves."""
 
 from types import SimpleNamespace
 
@@ -6,8 +6,14 @@ import pytest
 from donkeycar.parts.tub_v2 import Tub
 from donkeycar.vehicle import Vehicle
 
-from donkey_aicc import channels, wiring
+from donkey_aicc import car, channels
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.wiring import add_aicc
+
+
+class Part:
+    def run(self, *inputs):
+        return None
 
 
 def settings(tmp_path, **changes):
@@ -15,20 +21,28 @@ def settings(tmp_path, **changes):
     return SimpleNamespace(**{**defaults, "DONKEY_GYM": False, **changes})
 
 
-def test_the_monitor_adds_the_sent_command_to_the_tub_once(tmp_path):
+def a_car():
+    vehicle = Vehicle()
+    vehicle.add(Part(), outputs=["cam/image_array"])
+    vehicle.add(Part(), outputs=["steering", "throttle"])
+    return vehicle
+
+
+def test_the_sent_command_goes_to_the_tub_once(tmp_path):
     cfg = settings(tmp_path)
     given = ["cam/image_array", "user/mode"], ["image_array", "str"]
-    inputs, types = wiring.add_monitor(Vehicle(), cfg, *given)
+    inputs, types = add_aicc(a_car(), cfg, *given)
     assert inputs == ["cam/image_array", "user/mode", "steering", "throttle"]
     assert types == ["image_array", "str", "float", "float"]
     assert given == (["cam/image_array", "user/mode"], ["image_array", "str"])
-    assert wiring.add_monitor(Vehicle(), cfg, inputs, types) == (inputs, types)
+    assert add_aicc(a_car(), cfg, inputs, types) == (inputs, types)
+    assert add_aicc(a_car(), cfg) == (["steering", "throttle"], ["float", "float"])  # a car without a tub
 
 
 def test_the_simulator_is_camera_and_location(tmp_path):
     cfg = settings(tmp_path, AICC_SIM=True, AICC_SIM_TRACK="oval", IMAGE_W=80, IMAGE_H=60)
     V = Vehicle()
-    simulator = wiring.add_embedded_simulator(V, cfg)
+    simulator = car.add_embedded_simulator(V, cfg)
     V.mem["steering"], V.mem["throttle"] = 0.0, 0.5
     for _ in range(20):
         V.update_parts()
@@ -36,38 +50,45 @@ def test_the_simulator_is_camera_and_location(tmp_path):
     assert V.mem[channels.IMAGE].shape == (60, 80, 3)
     assert V.mem[channels.SPEED] > 0.1
     assert (V.mem[channels.LAP], V.mem[channels.HIT]) == (1, False)
-    wiring.add_sensor_faults(V, cfg)
-    wiring.add_command_stage(V, cfg)
-    inputs, types = wiring.add_monitor(V, cfg, [], [])
+    V.add(Part(), outputs=["steering", "throttle"])
+    inputs, types = add_aicc(V, cfg)
     assert {*channels.LOCATION, channels.LAP, channels.HIT, "steering", "throttle"} <= set(inputs)
     assert len(inputs) == len(types)
 
 
 def test_a_simulator_that_is_not_wired_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="AICC_SIM = True works in a car made by donkey-aicc createcar"):
-        wiring.add_sensor_faults(Vehicle(), settings(tmp_path, AICC_SIM=True))
+        add_aicc(a_car(), settings(tmp_path, AICC_SIM=True))
 
 
-@pytest.mark.parametrize("hook", [wiring.add_sensor_faults, wiring.add_command_stage])
-def test_every_hook_checks_our_keys(tmp_path, hook):
+def test_our_keys_are_checked(tmp_path):
     with pytest.raises(ConfigError, match="unknown setting AICC_SPEED"):
-        hook(Vehicle(), settings(tmp_path, AICC_SPEED=1))
+        add_aicc(a_car(), settings(tmp_path, AICC_SPEED=1))
+
+
+@pytest.mark.parametrize("missing", ["cam/image_array", "steering", "throttle"])
+def test_a_vehicle_without_camera_or_commands_is_refused(tmp_path, missing):
+    vehicle = Vehicle()
+    for name in {"cam/image_array", "steering", "throttle"} - {missing}:
+        vehicle.add(Part(), outputs=[name])
+    with pytest.raises(AiccError, match=f"no part of the vehicle outputs {missing}: call add_aicc after camera"):
+        add_aicc(vehicle, settings(tmp_path))
 
 
 def test_two_simulators_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="must not both be True"):
-        wiring.add_embedded_simulator(Vehicle(), settings(tmp_path, AICC_SIM=True, DONKEY_GYM=True))
+        car.add_embedded_simulator(Vehicle(), settings(tmp_path, AICC_SIM=True, DONKEY_GYM=True))
 
 
 def test_a_tub_with_other_channels_is_refused_in_words(tmp_path):
     old = Tub(str(tmp_path), inputs=["cam/image_array"], types=["image_array"])
     old.close()
     with pytest.raises(AiccError, match="recorded with other channels.*AUTO_CREATE_NEW_TUB"):
-        wiring.add_monitor(Vehicle(), settings(tmp_path), ["cam/image_array"], ["image_array"])
-    wiring.add_monitor(Vehicle(), settings(tmp_path, AUTO_CREATE_NEW_TUB=True), ["cam/image_array"], ["image_array"])
+        add_aicc(a_car(), settings(tmp_path), ["cam/image_array"], ["image_array"])
+    add_aicc(a_car(), settings(tmp_path, AUTO_CREATE_NEW_TUB=True), ["cam/image_array"], ["image_array"])
 
 
 def test_a_tub_with_the_same_channels_goes_on(tmp_path):
-    inputs, types = wiring.add_monitor(Vehicle(), settings(tmp_path), ["cam/image_array"], ["image_array"])
+    inputs, types = add_aicc(a_car(), settings(tmp_path), ["cam/image_array"], ["image_array"])
     Tub(str(tmp_path), inputs=inputs, types=types).close()
-    assert wiring.add_monitor(Vehicle(), settings(tmp_path), ["cam/image_array"], ["image_array"]) == (inputs, types)
+    assert add_aicc(a_car(), settings(tmp_path), ["cam/image_array"], ["image_array"]) == (inputs, types)

@@ -1,4 +1,4 @@
-"""The hooks with injection, monitor and governor switched on."""
+"""add_aicc with injection, monitor and governor switched on."""
 
 import json
 from dataclasses import replace
@@ -67,11 +67,9 @@ def make_car(cfg, mode="local"):
     vehicle = Vehicle()
     vehicle.mem[channels.MODE] = mode
     vehicle.add(Camera(), outputs=[channels.IMAGE, channels.STEERING, channels.THROTTLE])
-    wiring.add_sensor_faults(vehicle, cfg)
     joystick = Joystick()
     vehicle.add(joystick)
-    wiring.add_command_stage(vehicle, cfg)
-    inputs, types = wiring.add_monitor(vehicle, cfg, [], [])
+    inputs, types = wiring.add_aicc(vehicle, cfg)
     return vehicle, joystick, dict(zip(inputs, types, strict=True))
 
 
@@ -153,5 +151,5 @@ def test_governor_slows_the_pilot_and_is_recorded(tmp_path, monitor_bundle):
 )
 def test_mistakes_end_the_program_before_the_car_moves(tmp_path, key, value, words):
     with pytest.raises(AiccError, match=words) as raised:
-        make_car(settings(tmp_path, **{"AICC_INJECT": "dark:1", key: value}))
+        make_car(settings(tmp_path, **{"AICC_INJECT": "dark:1", "AICC_INJECT_BUTTONS": True, key: value}))
     assert isinstance(raised.value, ConfigError) or key == "AICC_BUNDLE"

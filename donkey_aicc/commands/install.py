@@ -1,4 +1,4 @@
-"""donkey-aicc install: our three hooks in an existing manage.py."""
+"""donkey-aicc install: our call in an existing manage.py."""
 
 import argparse
 import sys
@@ -9,7 +9,7 @@ from donkey_aicc.errors import AiccError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("car", metavar="CAR", help="the car's folder, such as ~/mycar (or its manage.py)")
     parser.add_argument("--yes", action="store_true", help="change the file without asking")
-    parser.add_argument("--undo", action="store_true", help="take our calls out again")
+    parser.add_argument("--undo", action="store_true", help="take our lines out again")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -18,10 +18,10 @@ def run(args: argparse.Namespace) -> int:
 
     file = install.manage_file(args.car)
     before = file.read_bytes()
-    change = install.without_hooks if args.undo else install.with_hooks
+    change = install.without_call if args.undo else install.with_call
     after = change(before, str(file))
     if after == before:
-        print(f"{file} has none of our calls." if args.undo else f"{file} already has our calls.")
+        print(f"{file} has none of our lines." if args.undo else f"{file} already has our call.")
         return 0
     print(install.diff(before, after, str(file)))
     if not args.yes and not _agreed(f"Change {file}?"):
@@ -30,11 +30,11 @@ def run(args: argparse.Namespace) -> int:
     if args.undo:
         write_atomic(file, after)
         same = install.drop_backup(file)
-        print(f"Our calls are out of {file}" + (": it is as it was." if same else "; your later changes are still in it."))
+        print(f"Our lines are out of {file}" + (": it is as it was." if same else "; your later changes are still in it."))
         return 0
     backup = install.keep_backup(file)
     write_atomic(file, after)
-    print(f"Done. The old file is {backup.name}; `donkey-aicc install {args.car} --undo` takes the calls out again.")
+    print(f"Done. The old file is {backup.name}; `donkey-aicc install {args.car} --undo` takes our lines out again.")
     return 0
 
 

@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 
 STOP = "stop"
 USER_MODE = "user"
+WEB_BUTTONS = dict(zip(("w1", "w2", "w3", "w4", "w5"), (*PROTOCOLS, STOP), strict=True))  # of donkeycar's web page
 
 
 class InjectionControl:

@@ -1,0 +1,61 @@
+"""Where our parts belong in a drive loop that is built already, read off the channels that its parts read and write."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from donkey_aicc import channels
+from donkey_aicc.errors import AiccError
+
+COMMANDS = (channels.STEERING, channels.THROTTLE)
+
+
+@contextmanager
+def inserting_at(V: Any, place: int) -> Iterator[None]:
+    """What is added to the vehicle inside goes to this index of its parts instead of to the end."""
+    end = len(V.parts)
+    yield
+    added = V.parts[end:]
+    del V.parts[end:]
+    V.parts[place:place] = added
+
+
+def after_camera(parts: Sequence[dict[str, Any]]) -> int:
+    """The index behind the camera and what converts its frames, before any part that only looks at them.
+
+    Not behind the last part that writes the image: some, like donkeycar's stop sign detector, draw into it after the
+    pilot has seen it. A simulator's lap counter stands right behind it and belongs before us, because laps switch faults.
+    """
+    first = _first_writer(parts, channels.IMAGE)
+    looks = _first_reader(parts, first, (channels.IMAGE,))
+    return 1 + max(i for i in range(first, looks) if _touches(parts[i]["outputs"], (channels.IMAGE, channels.LAP)))
+
+
+def before_drivetrain(parts: Sequence[dict[str, Any]]) -> int:
+    """The index before the first part that takes steering or throttle without changing it, after both are known.
+
+    Without such a part (a simulator takes the commands at the start of the next loop) it is the end.
+    """
+    return _first_reader(parts, max(_first_writer(parts, name) for name in COMMANDS), COMMANDS)
+
+
+def _first_writer(parts: Sequence[dict[str, Any]], name: str) -> int:
+    for index, entry in enumerate(parts):
+        if name in entry["outputs"]:
+            return index
+    raise AiccError(
+        f"no part of the vehicle outputs {name}: call add_aicc after camera, pilot, drive mode and drivetrain are added, "
+        "right before the tub"
+    )
+
+
+def _first_reader(parts: Sequence[dict[str, Any]], after: int, names: Sequence[str]) -> int:
+    """The first part behind `after` that reads one of the channels and writes none of them."""
+    for index in range(after + 1, len(parts)):
+        if _touches(parts[index]["inputs"], names) and not _touches(parts[index]["outputs"], names):
+            return index
+    return len(parts)
+
+
+def _touches(given: Sequence[str | None], names: Sequence[str]) -> bool:
+    return any(name in names for name in given)

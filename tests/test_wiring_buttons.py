@@ -1,0 +1,119 @@
+"""Buttons that inject and buttons that mark: who has which, and what a real car refuses."""
+
+from types import SimpleNamespace
+
+import pytest
+from donkeycar.vehicle import Vehicle
+
+from donkey_aicc import channels
+from donkey_aicc.errors import ConfigError
+from donkey_aicc.wiring import add_aicc
+
+
+class Part:
+    def __init__(self, *values):
+        self.values = values
+
+    def run(self, *inputs):
+        return self.values or None
+
+
+class Joystick:
+    """A game controller: `hold` and `release` what donkeycar's controllers would see."""
+
+    def __init__(self):
+        self.down, self.up = {}, {}
+
+    def set_button_down_trigger(self, button, action):
+        self.down[button] = action
+
+    def set_button_up_trigger(self, button, action):
+        self.up[button] = action
+
+    def run(self):
+        return None
+
+
+def make_car(tmp_path, joystick=None, **keys):
+    cfg = SimpleNamespace(**{"DATA_PATH": str(tmp_path), "DRIVE_LOOP_HZ": 20, "DONKEY_GYM": False, **keys})
+    vehicle = Vehicle()
+    vehicle.mem[channels.MODE] = "local"
+    vehicle.add(Part(None, 0.1, 0.9), outputs=[channels.IMAGE, channels.STEERING, channels.THROTTLE])
+    if joystick is not None:
+        vehicle.add(joystick)
+    inputs, types = add_aicc(vehicle, cfg)
+    return vehicle, dict(zip(inputs, types, strict=True))
+
+
+def click(vehicle, button, *names):
+    """What the channels hold after the loop that saw the click, and the loop after it."""
+    vehicle.mem[f"web/{button}"] = True
+    vehicle.update_parts()
+    vehicle.mem[f"web/{button}"] = False
+    vehicle.update_parts()
+    return vehicle.mem.get(list(names))
+
+
+def test_marks_are_recorded_only_if_a_button_can_set_them(tmp_path):
+    assert channels.UNSAFE_MARK not in make_car(tmp_path)[1]
+    assert channels.UNSAFE_MARK not in make_car(tmp_path, AICC_MARK_JOYSTICK_BUTTON="L2")[1]
+    assert make_car(tmp_path, AICC_MARK_BUTTON="w3")[1][channels.UNSAFE_MARK] == "boolean"
+    assert make_car(tmp_path, Joystick(), AICC_MARK_JOYSTICK_BUTTON="L2")[1][channels.UNSAFE_MARK] == "boolean"
+
+
+def test_the_web_button_that_marks_injects_no_longer(tmp_path):
+    vehicle, _ = make_car(tmp_path, DONKEY_GYM=True, AICC_MARK_BUTTON="w3")
+    told = (channels.UNSAFE_MARK, channels.INJECT_PROTOCOL)
+    assert click(vehicle, "w3", *told) == [True, ""]
+    assert click(vehicle, "w4", *told) == [True, "latency"]
+    assert click(vehicle, "w3", *told) == [False, "latency"]
+    assert click(vehicle, "w5", *told) == [False, ""]
+
+
+def test_the_controllers_button_marks_while_held(tmp_path):
+    joystick = Joystick()
+    vehicle, _ = make_car(tmp_path, joystick, AICC_MARK_JOYSTICK_BUTTON="L2")
+    seen = []
+    for action in (joystick.down["L2"], lambda: None, joystick.up["L2"]):
+        action()
+        vehicle.update_parts()
+        seen.append(vehicle.mem[channels.UNSAFE_MARK])
+    assert seen == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"AICC_MARK_BUTTON": "w6"}, "AICC_MARK_BUTTON must be one of w1, w2, w3, w4, w5; got 'w6'"),
+        (
+            {"AICC_MARK_BUTTON": "w5", "DONKEY_GYM": True},
+            "AICC_MARK_BUTTON must be one of w1, w2, w3, w4 while the web buttons inject faults, got 'w5'",
+        ),
+        (
+            {"AICC_MARK_JOYSTICK_BUTTON": "L1", "AICC_INJECT_STOP_BUTTON": "L1"},
+            "AICC_INJECT_STOP_BUTTON and AICC_MARK_JOYSTICK_BUTTON must be different buttons, got 'L1'",
+        ),
+        ({"AICC_INJECT": "dark:1"}, "AICC_INJECT = 'dark:1' could never begin"),
+        (
+            {"AICC_INJECT": "dark:1", "AICC_INJECT_JOYSTICK_BUTTON": "L1"},
+            "AICC_INJECT_JOYSTICK_BUTTON needs AICC_INJECT_STOP_BUTTON beside it",
+        ),
+    ],
+)
+def test_a_button_that_would_not_do_is_refused(tmp_path, keys, words):
+    with pytest.raises(ConfigError) as error:
+        make_car(tmp_path, Joystick(), **keys)
+    assert words in str(error.value)
+
+
+def test_a_schedule_that_only_an_absent_controller_could_arm_is_refused(tmp_path):
+    keys = {"AICC_INJECT_JOYSTICK_BUTTON": "L1", "AICC_INJECT_STOP_BUTTON": "R1"}
+    with pytest.raises(ConfigError, match="could never begin"):
+        make_car(tmp_path, AICC_INJECT="dark:1", **keys)
+    assert channels.INJECT_PROTOCOL not in make_car(tmp_path, **keys)[1]  # without a schedule it is just a drive
+    assert channels.INJECT_PROTOCOL in make_car(tmp_path, Joystick(), AICC_INJECT="dark:1", **keys)[1]
+
+
+def test_w5_may_mark_where_no_web_button_injects(tmp_path):
+    vehicle, _ = make_car(tmp_path, AICC_MARK_BUTTON="w5")
+    assert click(vehicle, "w5", channels.UNSAFE_MARK) == [True]
