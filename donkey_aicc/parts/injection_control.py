@@ -22,7 +22,8 @@ WEB_BUTTONS = dict(zip(("w1", "w2", "w3", "w4", "w5"), (*PROTOCOLS, STOP), stric
 class InjectionControl:
     """Disarmed -> armed for `arm_s` seconds -> disarmed again, by itself, by `stop`, or by shutdown.
 
-    With `arm_s=None` (the embedded simulator) it is armed from the start and without limit. Faults are due while armed and
+    With `arm_s=None` (a simulator) it is armed from the start and without limit; after `stop` the schedule is over and buttons
+    work on. Faults are due while armed and
     while the mode permits it: those of the schedule, whose seconds and ticks count from the arming, and those switched on by
     hand. A protocol plays once at a time; later entries of the schedule win, and the hand wins over the schedule.
     """
@@ -77,8 +78,9 @@ class InjectionControl:
         if self.arm_s is None:
             self._arm()
 
-    def _arm(self) -> None:
+    def _arm(self, with_schedule: bool = True) -> None:
         self._armed_until = math.inf if self.arm_s is None else self._clock() + self.arm_s
+        self._scheduled = with_schedule
         self._tick = -1
 
     def _disarm(self) -> None:
@@ -111,26 +113,34 @@ class InjectionControl:
             self._closed = True
 
     def press(self, name: str) -> None:
-        """A button named after a protocol, or `stop`. While disarmed, a protocol's button only arms: it takes two presses."""
+        """A button named after a protocol, or `stop`. A disarmed real car takes two: the first press only arms."""
         if name == STOP:
             self.stop()
-        elif not self.armed:
-            self.arm()
-        else:
+        elif self._ready_for_buttons():
             with self._lock:
                 if self._by_hand.pop(name, None) is None:
                     self._by_hand[name] = Episode(name, self.button_severity)
 
     def cycle(self) -> None:
         """One joystick button for all: arm, then dark, blur, bias, latency one after another, then none."""
-        if not self.armed:
-            self.arm()
+        if not self._ready_for_buttons():
             return
         with self._lock:
             names = [*PROTOCOLS]
             current = next(iter(self._by_hand), None)
             following = names[0] if current is None else dict(zip(names, names[1:], strict=False)).get(current)
             self._by_hand = {following: Episode(following, self.button_severity)} if following else {}
+
+    def _ready_for_buttons(self) -> bool:
+        """Whether a press may switch a fault. If not, it has armed a real car; a simulator needs no second press."""
+        if self.armed:
+            return True
+        if self.arm_s is not None:
+            self.arm()
+            return False
+        with self._lock:
+            self._arm(with_schedule=False)
+        return not self._closed
 
     def permits(self, mode: str | None) -> bool:
         """Whether faults may act in this mode. An unknown mode counts as the user's."""
@@ -161,7 +171,8 @@ class InjectionControl:
         return self._episode
 
     def _wanted(self, lap: float | None) -> list[Episode]:
-        due = [episode for episode in self.schedule if episode.is_due(self._tick / self.rate_hz, self._tick, lap)]
+        schedule = self.schedule if self._scheduled else ()
+        due = [episode for episode in schedule if episode.is_due(self._tick / self.rate_hz, self._tick, lap)]
         return list({episode.protocol: episode for episode in (*due, *self._by_hand.values())}.values())
 
     def _start(self, episode: Episode) -> Fault:

@@ -65,6 +65,22 @@ def test_first_press_arms_second_injects_third_ends():
     assert control.active("local") == () and names(control) == [] and not control.armed
 
 
+def test_in_a_simulator_stop_ends_the_schedule_and_buttons_go_on():
+    control = InjectionControl(parse_schedule("dark:3"))
+    assert names(control) == ["dark"]
+    control.press("stop")
+    assert names(control) == []
+    control.press("blur")
+    assert names(control) == ["blur"]
+    control.press("stop")
+    control.cycle()
+    assert [fault.severity for fault in control.advance("local")] == [control.button_severity]
+    control.shutdown()
+    control.press("blur")
+    control.cycle()
+    assert names(control) == []
+
+
 def test_button_wins_over_the_schedule_and_protocols_combine():
     control = InjectionControl(parse_schedule("dark:1,blur:2"), button_severity=5)
     control.press("dark")
