@@ -51,7 +51,7 @@ def _auroc_table(results: dict[str, Any]) -> Table:
 
 def _means_table(results: dict[str, Any]) -> Table:
     columns = [Column("departures", "Departures", text=True)]
-    columns += [Column(f"cte_{loop}", f"mean \\|cte\\|, m, {loop}") for loop in LOOPS]
+    columns += [Column(f"cte_{loop}", f"mean |cte|, m, {loop}") for loop in LOOPS]
     for score in ("rho", "delta"):
         columns += [Column(f"{score}_{loop}", f"mean {score}, {loop}", 2) for loop in LOOPS]
     columns += [Column(f"feature_{loop}", f"feature of delta that moves most, {loop}", text=True) for loop in LOOPS]

@@ -63,7 +63,8 @@ def _section(table: Table) -> str:
 
 
 def _heading(column: Column) -> str:
-    return f"*{column.label}*" if column.paper else column.label
+    label = _escaped(column.label)
+    return f"*{label}*" if column.paper else label
 
 
 def _cell(table: Table, row: Row, column: Column) -> str:

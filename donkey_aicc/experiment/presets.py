@@ -23,7 +23,7 @@ class ExperimentPreset:
     training: tuple[str, ...] = ()  # overrides of that preset
     scoring: ScoreSettings = field(default_factory=ScoreSettings)
     split_seeds: int = 5
-    loop_drives: int = 5  # per fault and severity, in closed and in open loop each
+    loop_drives: int = 4  # per fault and severity, in closed and in open loop each
     loop_frames: int = 260
     loop_severities: tuple[int, ...] = (1, 3, 5)
 
