@@ -16,7 +16,8 @@ from donkey_aicc.calibration.mahalanobis import MahalanobisScore
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.dynamics import Masks
 from donkey_aicc.preprocess import images_to_tensor
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.progress import progress
+from donkey_aicc.score_table import FEATURE_NAMES, ScoreTable
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score import Drive, ScoreSettings
 
@@ -57,42 +58,68 @@ def _disagreement(z: Tensor) -> float:
 
 @dataclass(frozen=True)
 class MemoryDifference:
-    """What remembering more than the context changes, in units of the nominal standard deviation."""
+    """What remembering more than the context changes. Gaps are |living - cold| in units of the nominal standard deviation."""
 
     frames: int  # compared frames, all beyond the context
-    feature_gap: np.ndarray  # (3,) mean |living - cold| / nominal std of the three rollout features
-    delta_gap_mean: float  # mean |living - cold| of the raw delta / its nominal std
+    feature_spread: np.ndarray  # (3,) nominal standard deviation of the raw rollout features
+    feature_gap: np.ndarray  # (3,) mean gap of the rollout features
+    delta_spread: float  # nominal standard deviation of the normalised, unclipped delta
+    delta_gap_mean: float
     delta_gap_p95: float
+    clipped_gap_mean: float  # of delta as calibrators use it, clipped to 0..1: a plain difference, not in deviations
 
     def __str__(self) -> str:
-        gaps = ", ".join(f"{gap:.2g}" for gap in self.feature_gap)
+        features = "; ".join(
+            f"{name} {gap:.2g} of {spread:.3g}"
+            for name, gap, spread in zip(FEATURE_NAMES, self.feature_gap, self.feature_spread, strict=False)
+        )
         return (
             f"living against {self.frames} cold starts beyond the context: delta differs by {self.delta_gap_mean:.2g} of its "
-            f"nominal standard deviation on average, 95 % below {self.delta_gap_p95:.2g} (rollout features {gaps})"
+            f"nominal standard deviation ({self.delta_spread:.2f} normalised) on average, 95 % of the frames by less than "
+            f"{self.delta_gap_p95:.2g}; clipped to 0..1 it differs by {self.clipped_gap_mean:.3f} on average\n"
+            f"mean gap of the rollout features, in units of their nominal standard deviation: {features}"
         )
 
 
 def memory_difference(
-    bundle: "Bundle", drives: Sequence[Drive], table: ScoreTable, settings: ScoreSettings, frames: int = 20
+    bundle: "Bundle",
+    drives: Sequence[Drive],
+    table: ScoreTable,
+    settings: ScoreSettings,
+    frames: int = 20,
+    nominal: ScoreTable | None = None,
 ) -> MemoryDifference:
-    """Compare at up to `frames` frames, evenly picked; `table` holds the living scores of the nominal drives."""
+    """Compare at up to `frames` frames, evenly picked.
+
+    table: the living scores of the drives. nominal: the scores that say what is nominal, such as those of the calibration
+    drives; `table` itself if not given.
+    """
     by_id = {drive.id: drive for drive in drives}
     beyond = np.flatnonzero(table.valid & (table.step >= settings.context) & (table.step % settings.rollout_every == 0))
     beyond = beyond[np.isin(table.sequence[beyond], list(by_id))]
     if not len(beyond):
         raise AiccError(f"the memory beyond the context needs sequences of more than {settings.context} frames; there is none")
-    picked = beyond[np.unique(np.linspace(0, len(beyond) - 1, frames).astype(int))]
-    living = table.select(picked)
+    living = table.select(beyond[np.unique(np.linspace(0, len(beyond) - 1, frames).astype(int))])
     cold = living.features.copy()
-    for row, (name, step) in enumerate(zip(living.sequence, living.step, strict=True)):
+    rows = list(zip(living.sequence, living.step, strict=True))
+    for row, (name, step) in enumerate(progress(rows, "cold starts", unit="frames")):
         cold[row, :3] = cold_start_scores(bundle, by_id[name], int(step), settings)[1]
-    nominal = table.features[table.valid]
+    reference = table if nominal is None else nominal
+    return _compared(living.features, cold, reference.features[reference.valid.astype(bool)])
+
+
+def _compared(living: np.ndarray, cold: np.ndarray, nominal: np.ndarray) -> MemoryDifference:
+    """All (N, 12)."""
     delta = MahalanobisScore.fit(nominal)
-    gap = np.abs(delta.distance(living.features) - delta.distance(cold)) / delta.sigma
+    warm, fresh, usual = (delta.normalised(features) for features in (living, cold, nominal))
+    gap = np.abs(warm - fresh) / usual.std()
     spread = np.maximum(nominal[:, :3].std(axis=0), np.finfo(np.float64).tiny)
     return MemoryDifference(
-        frames=len(picked),
-        feature_gap=np.abs(living.features[:, :3] - cold[:, :3]).mean(axis=0) / spread,
+        frames=len(living),
+        feature_spread=spread,
+        feature_gap=np.abs(living[:, :3] - cold[:, :3]).mean(axis=0) / spread,
+        delta_spread=float(usual.std()),
         delta_gap_mean=float(gap.mean()),
         delta_gap_p95=float(np.percentile(gap, 95)),
+        clipped_gap_mean=float(np.abs(np.clip(warm, 0.0, 1.0) - np.clip(fresh, 0.0, 1.0)).mean()),
     )

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,10 @@ def test_beyond_the_context_only_the_memory_differs(bundle, scored):
     remembered = np.abs(table.features[25, :3] - rollout) / rollout
     assert (remembered < 0.5).all()
     assert "4 cold starts" in str(difference)
+    assert difference.delta_spread == pytest.approx(0.5, abs=0.01)  # normalised by twice the standard deviation of these rows
+    wider = replace(table, features=table.features * 2)
+    against = memory_difference(bundle, [drive], table, SETTINGS, nominal=wider)
+    np.testing.assert_allclose(against.feature_gap, difference.feature_gap / 2)
 
 
 def test_short_sequences_have_no_memory_to_compare(bundle, scored):

@@ -1,0 +1,37 @@
+"""What the living states' longer memory changes in delta, measured with a trained bundle on its nominal test drives.
+
+    python benchmarks/memory_beyond_context.py BUNDLE SCORES_DIR FRAMES NOMINAL_TUB...
+
+SCORES_DIR holds calibration.npz (what is nominal) and test.npz (the living scores) of `donkey-aicc experiment`, made with
+this bundle. FRAMES frames of the test drives are scored anew from a cold start, which takes seconds each; the tubs are the
+experiment's nominal ones.
+"""
+
+import sys
+from pathlib import Path
+
+import torch
+
+from donkey_aicc.bundle import Bundle
+from donkey_aicc.calibrator_file import weights_fingerprint
+from donkey_aicc.data.load import load_sequences
+from donkey_aicc.evaluation.score_files import check_mark
+from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.cold_start import memory_difference
+from donkey_aicc.scoring.score import ScoreSettings
+
+
+def main(bundle_dir: str, scores_dir: str, frames: str, *tubs: str) -> None:
+    torch.set_num_threads(1)
+    bundle, scores = Bundle.load(bundle_dir), Path(scores_dir)
+    check_mark(scores, weights_fingerprint(bundle))
+    calibration, test = (ScoreTable.load(scores / f"{side}.npz") for side in ("calibration", "test"))
+    drives = [drive for drive in load_sequences(tubs, tau=bundle.manifest.tau).sequences if drive.id in test.sequences()]
+    settings = ScoreSettings(context=bundle.manifest.context)
+    print(memory_difference(bundle, drives, test, settings, int(frames), nominal=calibration))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 5:
+        raise SystemExit(__doc__)
+    main(*sys.argv[1:])
