@@ -76,7 +76,6 @@ def _from_folder(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
 def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     from donkey_aicc.calibrating import build_augmented
     from donkey_aicc.evaluation.score_files import ScoreFiles
-    from donkey_aicc.imagined_table import concatenate_imagined
     from donkey_aicc.scoring.imagined import imagine_sequences
     from donkey_aicc.scoring.parallel import score_sequences
     from donkey_aicc.scoring.score import ScoreSettings
@@ -87,16 +86,13 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     def scored(name: str, drives: "list[Sequence]") -> Any:
         return score_sequences(bundle, drives, settings=settings, workers=args.workers, title=f"scoring {name}")
 
-    def imagined(name: str, drives: "list[Sequence]") -> Any:
-        return imagine_sequences(bundle, drives, context=settings.context, title=f"imagining {name}")
-
     return ScoreFiles(
         calibration=scored("calibration drives", calibration),
         augmented=build_augmented(bundle, calibration, settings, args.seed, args.workers).table,
         test=scored("nominal test drives", test),
         ood={name: scored(name, drives) for name, drives in ood.items()},
         marked=True,
-        imagined=concatenate_imagined([imagined(name, drives) for name, drives in {"nominal test drives": test, **ood}.items()]),
+        imagined=imagine_sequences(bundle, sum(ood.values(), test), context=settings.context),
     )
 
 

@@ -22,7 +22,7 @@ from donkey_aicc.evaluation.score_files import IMAGINED, write_mark
 from donkey_aicc.experiment.layout import Layout
 from donkey_aicc.experiment.presets import ExperimentPreset
 from donkey_aicc.files import write_json
-from donkey_aicc.imagined_table import ImaginedTable, concatenate_imagined
+from donkey_aicc.imagined_table import ImaginedTable
 from donkey_aicc.recording import plan_nominal, plan_protocol, record
 from donkey_aicc.score_table import ScoreTable
 from donkey_aicc.scoring.imagined import imagine_sequences
@@ -135,11 +135,10 @@ def _imagine(experiment: Experiment, bundle: Bundle, nominal: list[Sequence]) ->
     layout, context = experiment.layout, experiment.preset.scoring.context
     if layout.scores(IMAGINED).exists():
         return
-    tables = [imagine_sequences(bundle, calibration_sequences(bundle, nominal, "test"), context=context, title="imagining test")]
+    drives = calibration_sequences(bundle, nominal, "test")
     for protocol in experiment.preset.runs:
-        drives = _load(experiment, bundle, layout.protocol(protocol))
-        tables.append(imagine_sequences(bundle, drives, context=context, title=f"imagining {protocol}"))
-    concatenate_imagined(tables).save(layout.scores(IMAGINED))
+        drives += _load(experiment, bundle, layout.protocol(protocol))
+    imagine_sequences(bundle, drives, context=context).save(layout.scores(IMAGINED))
 
 
 def _score_to(experiment: Experiment, bundle: Bundle, name: str, sequences: Callable[[], list[Sequence]]) -> None:

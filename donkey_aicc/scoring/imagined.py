@@ -14,11 +14,13 @@ from donkey_aicc.nets.imagined import ImaginedPredictor
 from donkey_aicc.preprocess import images_to_tensor
 from donkey_aicc.progress import Progress
 from donkey_aicc.scoring.inference import for_inference
-from donkey_aicc.scoring.score import LANES, Drive, check_sequences, lane_groups
+from donkey_aicc.scoring.score import Drive, check_sequences, lane_groups
 from donkey_aicc.scoring.stream import CONTEXT, ROLLOUT_EVERY
 
 if TYPE_CHECKING:
     from donkey_aicc.bundle import Bundle
+
+LANES = 16  # a step of a few samples costs no more than one of a single sample: reading the weights takes most of it
 
 
 def imagine_sequences(
