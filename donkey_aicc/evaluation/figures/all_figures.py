@@ -43,6 +43,10 @@ FIGURES = (
     ),
     FigureEntry("ood_detection", "Detecting each protocol.", draw_detection),
     FigureEntry("base_predictor", "The raw prediction loses its grip with distance and under anomaly.", draw_base_predictor),
-    FigureEntry("severity", "Scores against severity; dashed where the strongest anomaly scores below nominal.", draw_severity),
+    FigureEntry(
+        "severity",
+        "Scores against severity; dashed where the strongest anomaly scores below nominal. Beyond 2 the axis is logarithmic.",
+        draw_severity,
+    ),
     FigureEntry("family_weights", "Weights that each D_aug family alone would give.", draw_family_weights),
 )

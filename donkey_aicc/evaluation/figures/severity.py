@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LIMIT = 6.0  # beyond three times the clipping point nothing more is to be seen
+_LINEAR = 2.0  # twice the clipping point; beyond, where clipped scores no longer move, the axis is logarithmic
 
 
 def draw_severity(results: dict[str, Any]) -> "Figure":
@@ -34,7 +34,6 @@ def _panel(axes: "Axes", kinds: dict[str, Any], protocols: bool) -> None:
     palette = [matplotlib.colormaps["tab20"](shade / 19.0) for shade in range(20)]
     axes.axhspan(0.0, 1.0, color="#f1f1f1", zorder=0)
     axes.axhline(0.0, color=PALE, linewidth=0.8)
-    largest = 1.0
     for number, (kind, one) in enumerate(kinds.items()):
         levels = sorted(int(level) for level in one["mean_by_severity"])
         means = np.array([one["mean_by_severity"][str(level)] for level in levels], dtype=np.float64)
@@ -50,7 +49,7 @@ def _panel(axes: "Axes", kinds: dict[str, Any], protocols: bool) -> None:
             linestyle=(0, (3, 1.5)) if dashed else "-",
             label=f"{kind} (falls)" if dashed else kind,
         )
-        largest = max(largest, float(np.nanmax(means)))
-    axes.set_ylim(top=min(_LIMIT, 1.08 * largest))
+    axes.set_yscale("symlog", linthresh=_LINEAR, linscale=1.5)
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xticks(range(6))
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=7.5)
