@@ -12,7 +12,6 @@ import numpy as np
 
 from donkey_aicc.anomalies.d_aug import DYNAMICS_KINDS, SEVERITIES, SPEED_FACTOR, VISUAL_FAMILIES, SequenceArrays, augment
 from donkey_aicc.anomalies.severity_ladder import FamilyLadder, severity_for_accuracy_drop, strengths_of
-from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.pool import FOLDS, Pool, build_pool
@@ -178,7 +177,7 @@ def calibrate_bundle(bundle: "Bundle", nominal: ScoreTable, augmented: Augmented
         "method": method,
         "seed": seed,
         "summary": _summary(calibrator, temperature, pool),
-        "family_weights": calibrator.weights_by_family(pool) if isinstance(calibrator, AnomalyTemperature) else {},
+        "family_weights": calibrator.weights_by_family(pool),
         "d_aug_strengths": {family: ladder.to_json() for family, ladder in augmented.ladders.items()},
         "warnings": _warnings(bundle, pool, augmented.ladders),
     }
@@ -194,7 +193,7 @@ def _summary(calibrator: Calibrator, temperature: Calibrator, pool: Pool) -> dic
     ):
         found[f"{name} NLL"] = round(_mean_nll(calibrator.predict(table, scores), table.labels), 4)
         found[f"{name} NLL of temperature scaling"] = round(_mean_nll(temperature.predict(table, scores), table.labels), 4)
-    for name, weight in getattr(calibrator, "weights", {}).items():
+    for name, weight in calibrator.shown_weights().items():
         found[f"weight of {name}"] = round(float(weight), 4)
     return found
 

@@ -45,10 +45,12 @@ class AnomalyTemperature(Calibrator):
         return self
 
     def weights_by_family(self, pool: Pool) -> dict[str, dict[str, float]]:
-        """The weights that each augmented family alone would give, with the T_k of this fitted calibrator."""
         return {
             family: self._fit_pool_weights(pool, np.flatnonzero(pool.augmented.protocol == family)) for family in pool.families()
         }
+
+    def shown_weights(self) -> dict[str, float]:
+        return dict(self.weights)
 
     def with_weights(self, name: str, label: str, weights: dict[str, float]) -> "AnomalyTemperature":
         """A copy with the same T_k and statistics and given weights, to see what more or less caution would do."""

@@ -45,6 +45,14 @@ class Calibrator(ABC):
     def load_parameters(self, stored: dict[str, Any]) -> None:
         """The inverse of `parameters`."""
 
+    def weights_by_family(self, pool: Pool) -> dict[str, dict[str, float]]:
+        """The weights that each augmented family alone would give this fitted calibrator; empty without weights."""
+        return {}
+
+    def shown_weights(self) -> dict[str, float]:
+        """Fitted weights by name, for tables."""
+        return {}
+
     def predict(self, table: ScoreTable, scores: Scores | None = None) -> np.ndarray:
         """(N, K) confidence of every row and horizon; scores may be handed in when they are known already."""
         if scores is None:

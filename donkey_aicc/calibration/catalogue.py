@@ -5,8 +5,8 @@ from typing import Any
 
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.base import Calibrator
-from donkey_aicc.calibration.budgeted import BudgetedTemperature
-from donkey_aicc.calibration.controls import ConstantBaseRate, PooledTemperature, UniformHeating
+from donkey_aicc.calibration.cautious import CautiousTemperature
+from donkey_aicc.calibration.controls import ConstantBaseRate, PooledTemperature, UniformHeating, UniformShift
 from donkey_aicc.calibration.dac import DensityAwareCalibration
 from donkey_aicc.calibration.histogram import HistogramBinning
 from donkey_aicc.calibration.isotonic import IsotonicCalibration
@@ -27,17 +27,18 @@ KINDS: dict[str, type[Calibrator]] = {
         DensityAwareCalibration,
         Shrinkage,
         AnomalyTemperature,
-        BudgetedTemperature,
+        CautiousTemperature,
         ConstantBaseRate,
         PooledTemperature,
         UniformHeating,
+        UniformShift,
     )
 }
 
 BASELINES = ("none", "temperature", "platt", "isotonic", "histogram", "dac")
 ABLATION = ("shrinkage", "no_tta", "tta", "tta_delta", "tta_rho", "tta_rho_delta")
-FURTHER = ("tta_rho_two_sided", "tta_latent", "aicc_plus")
-CONTROLS = ("base_rate", "pooled_temperature", "uniform_heating")
+FURTHER = ("tta_rho_two_sided", "tta_latent", "aicc_plus_heat", "aicc_plus")
+CONTROLS = ("base_rate", "pooled_temperature", "uniform_heating", "uniform_shift")
 OURS = "tta_rho_delta"
 
 _ROWS: dict[str, Callable[[], Calibrator]] = {
@@ -55,10 +56,12 @@ _ROWS: dict[str, Callable[[], Calibrator]] = {
     "tta_rho_delta": AnomalyTemperature,
     "tta_rho_two_sided": lambda: AnomalyTemperature("tta_rho_two_sided", "TTA + |rho|", score_names=("rho_two_sided",)),
     "tta_latent": lambda: AnomalyTemperature("tta_latent", "TTA + latent distance", score_names=("latent",)),
-    "aicc_plus": BudgetedTemperature,
+    "aicc_plus_heat": lambda: CautiousTemperature("aicc_plus_heat", "AICC+ without the presumption", safe_share_left=1.0),
+    "aicc_plus": CautiousTemperature,
     "base_rate": ConstantBaseRate,
     "pooled_temperature": PooledTemperature,
     "uniform_heating": UniformHeating,
+    "uniform_shift": UniformShift,
 }
 ROW_NAMES = tuple(_ROWS)
 

@@ -8,7 +8,7 @@ import numpy as np
 from donkey_aicc.calibration.base import Calibrator, ScoreMap, labelled_samples
 from donkey_aicc.calibration.heating import HeatingProblem, base_logits, confidence_of, minimise_weights
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.probability import checked_probability
+from donkey_aicc.calibration.probability import checked_probability, logit, sigmoid
 from donkey_aicc.calibration.temperature import by_horizon, by_text, fit_temperatures
 from donkey_aicc.errors import AiccError
 from donkey_aicc.score_table import ScoreTable
@@ -134,3 +134,17 @@ class UniformHeating(_SharedHeat):
     def _error_at(self, heat: float, nominal: ScoreTable, error: Callable[[np.ndarray], float]) -> float:
         self.heat = float(heat)
         return float(error(self.predict(nominal)))
+
+
+class UniformShift(UniformHeating):
+    """Every frame presumed less safe alike, its odds divided by exp(heat), until the nominal error is that of the method."""
+
+    kind = "uniform_shift"
+
+    def __init__(
+        self, name: str = "uniform_shift", label: str = "Uniform presumption, same nominal error", uses_tta: bool = True
+    ) -> None:
+        super().__init__(name, label, uses_tta)
+
+    def calibrate(self, p: np.ndarray, scores: ScoreMap, horizon: int) -> np.ndarray:
+        return sigmoid(logit(p) / self.of_horizon(self.temperatures, horizon) - self.heat)

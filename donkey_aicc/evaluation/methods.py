@@ -6,7 +6,7 @@ import numpy as np
 
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import ABLATION, BASELINES, CONTROLS, FURTHER, OURS, make_calibrator
-from donkey_aicc.calibration.controls import UniformHeating
+from donkey_aicc.calibration.controls import UniformHeating, UniformShift
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.errors import AiccError
@@ -17,6 +17,7 @@ from donkey_aicc.score_table import ScoreTable
 PLUS = "aicc_plus"
 HEATED_TO_OURS = "uniform_heating"
 HEATED_TO_PLUS = "uniform_heating_plus"
+SHIFTED_TO_PLUS = "uniform_shift"
 
 GROUPS = {"baseline": "Baselines", "ablation": "Ours and its ablation", "further": "Further scores", "control": "Controls"}
 
@@ -41,6 +42,12 @@ METHODS: dict[str, Method] = {
 }
 METHODS[HEATED_TO_OURS] = Method(HEATED_TO_OURS, "Uniform heating to ours' nominal ECE", "control")
 METHODS[HEATED_TO_PLUS] = Method(HEATED_TO_PLUS, "Uniform heating to AICC+'s nominal ECE", "control")
+METHODS[SHIFTED_TO_PLUS] = Method(SHIFTED_TO_PLUS, "Uniform presumption to AICC+'s nominal ECE", "control")
+_MATCHED: dict[str, tuple[str, type[UniformHeating]]] = {
+    HEATED_TO_OURS: (OURS, UniformHeating),
+    HEATED_TO_PLUS: (PLUS, UniformHeating),
+    SHIFTED_TO_PLUS: (PLUS, UniformShift),
+}
 
 
 @dataclass(frozen=True)
@@ -52,17 +59,17 @@ class Fitted:
 
 
 def fit_methods(calibration: ScoreTable, pool: Pool, nominal: Condition, nominal_scores: Scores) -> Fitted:
-    """Fit every row; the uniform heatings get the nominal test error of the method they are compared with as a gift."""
+    """Fit every row; the uniform controls get the nominal test error of the method they are compared with as a gift."""
     calibrators: dict[str, Calibrator] = {}
     failed: dict[str, str] = {}
     for name in METHODS:
-        if name in (HEATED_TO_OURS, HEATED_TO_PLUS):
+        if name in _MATCHED:
             continue
         try:
             calibrators[name] = make_calibrator(name).fit(calibration, pool)
         except AiccError as error:
             failed[name] = str(error)
-    for name, target in ((HEATED_TO_OURS, OURS), (HEATED_TO_PLUS, PLUS)):
+    for name, (target, _) in _MATCHED.items():
         if target not in calibrators:
             failed[name] = f"{METHODS[target].label} could not be fitted"
             continue
@@ -79,5 +86,5 @@ def _heated(
     def error(confidence: np.ndarray) -> float:
         return mean_ece(confidence, nominal.labels, nominal.horizons)
 
-    heating = UniformHeating(name, METHODS[name].label).fit(calibration)
+    heating = _MATCHED[name][1](name, METHODS[name].label).fit(calibration)
     return heating.heat_to(nominal.table, error(compared.predict(nominal.table, nominal_scores)), error)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.pool import build_pool
 from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.evaluation import metrics
@@ -113,7 +112,7 @@ def _nll_sums(confidence: np.ndarray, labels: np.ndarray, number: np.ndarray, gr
 
 
 def _weights(fitted: Fitted) -> dict[str, dict[str, float]]:
-    return {name: dict(c.weights) for name, c in fitted.calibrators.items() if isinstance(c, AnomalyTemperature) and c.weights}
+    return {name: c.shown_weights() for name, c in fitted.calibrators.items() if c.shown_weights()}
 
 
 def _temperatures(fitted: Fitted) -> dict[str, dict[int, float]]:

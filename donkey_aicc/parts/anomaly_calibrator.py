@@ -1,5 +1,6 @@
 """AnomalyCalibrator: probability and anomaly scores in, confidence and a status for a person out."""
 
+import itertools
 import logging
 import math
 from collections.abc import Mapping, Sequence
@@ -23,8 +24,8 @@ class AnomalyCalibrator:
     p is the channel `calibrator.uses_tta` asks for: one probability per horizon, an empty list when there is none.
 
     What it reports when something is wrong is never higher than what it would report if all were well:
-    - scores missing, stale, warming up or not finite: the cautious bound, the lower of the confidence without any anomaly
-      and that with every score at its maximum. Confidence moves one way as a score grows, so all valid scores give more.
+    - scores missing, stale, warming up or not finite: the cautious bound, the lowest confidence with every score at 0 or at
+      its maximum. No calibrator has a dip in between as a score grows, so all valid scores give at least that.
     - no calibrator: the raw probability, but at most 0.5, since nobody has measured how far it can be trusted.
     - no image or no usable probability: 0, the only value that is never too high.
     """
@@ -62,7 +63,7 @@ class AnomalyCalibrator:
         self, p: Any, scores: Mapping[str, Any], age_s: Any, valid: Any, state: str | None
     ) -> tuple[list[float], str]:
         if p is None or not len(p):
-            return self._unknown(), state if state in states.NO_FRAME else states.NO_IMAGE
+            return self._unknown(), _why_no_probability(state)
         probability = np.array([value if value is not None else math.nan for value in p], dtype=np.float64)
         if probability.shape != (len(self.horizons),) or not _in_unit_interval(probability):
             return self._unknown(), states.NOT_FINITE
@@ -72,7 +73,7 @@ class AnomalyCalibrator:
         names = self.calibrator.score_names
         if status == states.OK:
             return self._calibrated(probability, [{name: float(scores[name]) for name in names}])[0].tolist(), status
-        extremes = [dict.fromkeys(names, 0.0), dict.fromkeys(names, 1.0)]
+        extremes = [dict(zip(names, corner, strict=True)) for corner in itertools.product((0.0, 1.0), repeat=len(names))]
         return self._calibrated(probability, extremes).min(axis=0).tolist(), status
 
     def _status_of_scores(self, scores: Mapping[str, Any], age_s: Any, valid: Any, state: str | None) -> str:
@@ -107,6 +108,13 @@ class AnomalyCalibrator:
 
     def shutdown(self) -> None:
         """Nothing to close."""
+
+
+def _why_no_probability(state: str | None) -> str:
+    """The scorer looks at the same frame: if it has no complaint about it, it is the predictor that failed."""
+    if state is None:
+        return states.NO_IMAGE
+    return state if state in states.NO_FRAME else states.NOT_FINITE
 
 
 def _in_unit_interval(values: np.ndarray) -> bool:

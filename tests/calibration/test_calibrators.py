@@ -89,7 +89,7 @@ def test_learned_weights_need_augmented_data(name: str, nominal: ScoreTable) -> 
         make_calibrator(name).fit(nominal)
 
 
-@pytest.mark.parametrize("name", ANOMALY_ROWS)
+@pytest.mark.parametrize("name", sorted(set(ANOMALY_ROWS) - {"aicc_plus"}))  # it moves toward unsafe, not toward 0.5
 def test_confidence_moves_monotonically_toward_half_as_any_score_grows(name: str, fitted: dict[str, Calibrator]) -> None:
     calibrator = fitted[name]
     levels = np.linspace(0, 1, 11)

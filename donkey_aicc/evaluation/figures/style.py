@@ -33,6 +33,8 @@ METHOD_COLOURS = {
     "pooled_temperature": "#606060",
     "uniform_heating": "#1f1f1f",
     "uniform_heating_plus": "#404040",
+    "uniform_shift": "#606060",
+    "aicc_plus_heat": "#9a7bb5",
 }
 SCORE_COLOURS = {
     "uniform": "#1f1f1f",
