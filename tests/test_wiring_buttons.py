@@ -2,7 +2,9 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from donkeycar.parts.controller import LogitechJoystickController
 from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels
@@ -18,20 +20,22 @@ class Part:
         return self.values or None
 
 
-class Joystick:
-    """A game controller: `hold` and `release` what donkeycar's controllers would see."""
+class Joystick(LogitechJoystickController):
+    """donkeycar's controller; only the device behind it is made up."""
 
-    def __init__(self):
-        self.down, self.up = {}, {}
+    def init_js(self):
+        self.js = self
+        return True
 
-    def set_button_down_trigger(self, button, action):
-        self.down[button] = action
+    def push(self, *events):
+        """(button, 1) down, (button, 0) up: goes through donkeycar's own loop."""
+        self.events, self.running = list(events), True
+        self.update()
 
-    def set_button_up_trigger(self, button, action):
-        self.up[button] = action
-
-    def run(self):
-        return None
+    def poll(self):
+        button, state = self.events.pop(0)
+        self.running = bool(self.events)
+        return button, state, None, None
 
 
 def make_car(tmp_path, joystick=None, **keys):
@@ -40,7 +44,7 @@ def make_car(tmp_path, joystick=None, **keys):
     vehicle.mem[channels.MODE] = "local"
     vehicle.add(Part(None, 0.1, 0.9), outputs=[channels.IMAGE, channels.STEERING, channels.THROTTLE])
     if joystick is not None:
-        vehicle.add(joystick)
+        vehicle.add(joystick, outputs=["js/steering", "js/throttle", "js/mode", "js/recording"], threaded=True)
     inputs, types = add_aicc(vehicle, cfg)
     return vehicle, dict(zip(inputs, types, strict=True))
 
@@ -74,11 +78,28 @@ def test_the_controllers_button_marks_while_held(tmp_path):
     joystick = Joystick()
     vehicle, _ = make_car(tmp_path, joystick, AICC_MARK_JOYSTICK_BUTTON="L2")
     seen = []
-    for action in (joystick.down["L2"], lambda: None, joystick.up["L2"]):
-        action()
+    for event in (("L2", 1), ("R2", 1), ("L2", 0)):
+        joystick.push(event)
         vehicle.update_parts()
         seen.append(vehicle.mem[channels.UNSAFE_MARK])
     assert seen == [True, True, False]
+    joystick.push(("L2", 1), ("L2", 0))  # shorter than a tick
+    vehicle.update_parts()
+    assert vehicle.mem[channels.UNSAFE_MARK]
+
+
+def test_the_controllers_buttons_arm_inject_and_end_on_a_real_car(tmp_path):
+    joystick = Joystick()
+    vehicle, _ = make_car(tmp_path, joystick, AICC_INJECT_JOYSTICK_BUTTON="L1", AICC_INJECT_STOP_BUTTON="R1")
+    vehicle.parts[0]["part"].values = (np.full((12, 16, 3), 100, np.uint8), 0.1, 0.9)
+    seen = []
+    for button in ("L2", "L1", "L1", "L1", "L1", "R1", "L1"):
+        joystick.push((button, 1), (button, 0))
+        vehicle.update_parts()
+        seen.append(tuple(vehicle.mem.get([channels.INJECT_PROTOCOL, channels.THROTTLE])))
+    assert seen[:4] == [("", 0.9), ("", 0.9), ("dark", 0.9), ("blur", 0.9)]
+    assert seen[4][0] == "bias" and seen[4][1] <= 0.5
+    assert seen[5:] == [("", 0.9), ("", 0.9)]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """add_aicc with injection, monitor and governor switched on."""
 
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,34 +8,14 @@ import pytest
 from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels, wiring
-from donkey_aicc.bundle import Bundle, Nets, save_bundle
-from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
-from donkey_aicc.calibration.statistics import ScoreStatistics
-from donkey_aicc.calibrator_file import save_calibrator
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.manifest import Manifest
-from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import LATENT_CHANNELS, VAE
 from donkey_aicc.parts.injection_control import InjectionButtons
-from tests.synthetic_scores import synthetic_table
+from tests.monitor_under_test import add_calibrator, make_bundle
 
 
 @pytest.fixture
 def monitor_bundle(tmp_path):
-    manifest = Manifest(horizons=[1, 5], action_stats={"mean": [0.0, 0.3], "std": [0.2, 0.05]}, context=5)
-    save_bundle(tmp_path / "bundle", Nets(VAE(), LatentDynamics(), SafetyCNN(2)), manifest)
-    return tmp_path / "bundle"
-
-
-@pytest.fixture
-def monitor_calibrator():
-    fitted = AnomalyTemperature()
-    fitted.temperatures, fitted.weights = {1: 1.0, 5: 1.2}, {"rho": 1.0, "delta": 0.5}
-    table = synthetic_table(np.random.default_rng(0), horizons=(1, 5))
-    latent = np.random.default_rng(0).normal(size=(len(table), LATENT_CHANNELS))
-    fitted.statistics = ScoreStatistics.fit(replace(table, latent=latent))
-    return fitted
+    return make_bundle(tmp_path / "bundle")
 
 
 def settings(tmp_path, **changes):
@@ -113,13 +92,13 @@ def test_clean_frame_goes_to_the_tub_on_request(tmp_path):
     assert tub[channels.CLEAN_IMAGE] == "image_array" and clean.mean() > 3 * seen.mean()
 
 
-def test_monitor_with_and_without_a_calibrator(tmp_path, monitor_bundle, monitor_calibrator):
+def test_monitor_with_and_without_a_calibrator(tmp_path, monitor_bundle):
     cfg = settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), AICC_SCORER_THREADED=False, AICC_SCORE_SAMPLES=2)
     vehicle, _, tub = make_car(cfg)
     p_tta, confidence, status = tick(vehicle, channels.P_TTA, channels.CONFIDENCE, channels.STATUS)
     assert status == "no calibrator" and confidence == [min(p, 0.5) for p in p_tta]
     assert set(wiring.MONITOR_CHANNELS) <= set(tub)
-    save_calibrator(Bundle.load(monitor_bundle), monitor_calibrator, {})
+    add_calibrator(monitor_bundle)
     vehicle, _, _ = make_car(cfg)
     assert tick(vehicle, channels.STATUS, channels.SCORES_VALID) == ["warming up", False]
     values = vehicle.mem.get(list(wiring.MONITOR_CHANNELS))

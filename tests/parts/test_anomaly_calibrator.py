@@ -57,6 +57,8 @@ def test_trouble_with_the_scores_falls_to_a_bound_below_every_valid_reading(part
         ([], "no image", "no image"),
         ([], "bad image", "bad image"),
         (None, None, "no image"),
+        ([], "ok", "not finite"),
+        ([], "warming up", "not finite"),
         ([float("nan")] * len(HORIZONS), "ok", "not finite"),
         ([1.5] * len(HORIZONS), "ok", "not finite"),
         ([0.5], "ok", "not finite"),

@@ -120,6 +120,23 @@ def test_nan_in_the_world_model_is_told_and_does_not_stay(monitor, context, monk
     assert monitor.tick()[0] == "ok"
 
 
+def test_nan_in_the_safety_predictor_is_told_and_does_not_stay(monitor, context, monkeypatch):
+    monitor.statuses(context)
+    net = monitor.tta.predictor.net
+    predict = net.features_and_logits
+    monkeypatch.setattr(net, "features_and_logits", lambda images: tuple(each * float("nan") for each in predict(images)))
+    assert monitor.tick() == ("not finite", [0.0] * len(HORIZONS))
+    monkeypatch.undo()
+    assert monitor.tick()[0] == "ok"
+
+
+def test_nan_pixels_are_no_image(monitor, context):
+    monitor.statuses(context)
+    spoiled = monitor.tick(lambda image: np.where(image > 100, np.nan, image / 255.0))
+    assert spoiled == ("bad image", [0.0] * len(HORIZONS))
+    assert spells(monitor.statuses(context)) == [("warming up", context - 1), ("ok", 1)]
+
+
 @pytest.mark.parametrize("shape", [(0, 160, 3), (120, 160, 2), (120,)])
 def test_wrong_image_size_or_depth(monitor, context, shape):
     monitor.statuses(context)

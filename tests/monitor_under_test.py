@@ -1,0 +1,42 @@
+"""A bundle of untrained nets and a calibrator made up for it: small enough to drive with."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from donkey_aicc.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
+from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.calibrator_file import save_calibrator
+from donkey_aicc.manifest import Manifest
+from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.vae import LATENT_CHANNELS, VAE
+from tests.synthetic_scores import synthetic_table
+
+HORIZONS = (1, 5)
+CONTEXT = 5
+SETTINGS = {"AICC_SCORE_SAMPLES": 2}  # cheap enough for a test
+
+
+def make_bundle(folder: Path) -> Path:
+    """The same nets in every call."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        nets = Nets(VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS)))
+    actions = {"mean": [0.0, 0.3], "std": [0.2, 0.05]}
+    save_bundle(folder, nets, Manifest(horizons=list(HORIZONS), action_stats=actions, context=CONTEXT))
+    return folder
+
+
+def add_calibrator(bundle: Path) -> AnomalyTemperature:
+    """Put a calibrator into the bundle."""
+    fitted = AnomalyTemperature()
+    fitted.temperatures, fitted.weights = {1: 1.0, 5: 1.2}, {"rho": 1.0, "delta": 0.5}
+    table = synthetic_table(np.random.default_rng(0), horizons=HORIZONS)
+    latent = np.random.default_rng(0).normal(size=(len(table), LATENT_CHANNELS))
+    fitted.statistics = ScoreStatistics.fit(replace(table, latent=latent))
+    save_calibrator(Bundle.load(bundle), fitted, {})
+    return fitted

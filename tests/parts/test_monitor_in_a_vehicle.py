@@ -1,0 +1,84 @@
+"""The threaded monitor in donkeycar's own loop: what the channels say when the scorer's thread dies, and after."""
+
+import threading
+import time
+from itertools import groupby
+
+import pytest
+from donkeycar.vehicle import Vehicle
+
+from donkey_aicc import channels
+from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
+from donkey_aicc.parts.safety_predictor import SafetyPredictor
+from donkey_aicc.parts.tta import TTA
+from donkey_aicc.parts.world_model_scorer import WorldModelScorer
+
+PATIENCE_S = 60.0
+SENT = [channels.STEERING, channels.THROTTLE]
+SCORES = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID, channels.SCORES_STATE]
+
+
+class MortalScorer(WorldModelScorer):
+    """Its thread dies in the midst of a frame when told to."""
+
+    dies = False
+
+    def _score(self, *arguments):
+        if self.dies:
+            self.dies = False
+            raise MemoryError("the thread dies")
+        super()._score(*arguments)
+
+
+class Car:
+    """Camera and commands, in step with the scorer, so that a slow machine tells the same story."""
+
+    def __init__(self, camera, commands, scorer, dies_at):
+        self.camera, self.commands, self.scorer, self.dies_at = camera, commands, scorer, dies_at
+        self.tick = -1
+
+    def run(self):
+        self.tick += 1
+        self._let_the_scorer_finish()
+        if self.tick == self.dies_at:
+            self.scorer.dies = True
+        return self.camera(self.tick), *self.commands(self.tick)
+
+    def _let_the_scorer_finish(self):
+        end = time.monotonic() + PATIENCE_S
+        while self.scorer._worker is None or self.scorer._queue and self.scorer._worker.is_alive():
+            assert time.monotonic() < end, "the scorer does not finish"
+            time.sleep(0.002)
+
+
+class Notes:
+    def __init__(self):
+        self.rows = []
+
+    def run(self, *values):
+        self.rows.append(values)
+
+
+def test_a_dead_scorer_thread_is_told_with_the_cautious_bound_and_replaced(
+    bundle, calibrator, small, camera, commands, context, monkeypatch
+):
+    monkeypatch.setattr(threading, "excepthook", lambda *_: None)
+    scorer = MortalScorer(bundle, calibrator.statistics, gap_s=PATIENCE_S, frozen_frames=99, **small)
+    judge = AnomalyCalibrator(calibrator, bundle.horizons, max_age_s=PATIENCE_S)
+    notes = Notes()
+    vehicle = Vehicle()
+    vehicle.add(Car(camera, commands, scorer, dies_at=2 * context), outputs=[channels.IMAGE, *SENT])
+    vehicle.add(TTA(SafetyPredictor(bundle), views=2), inputs=[channels.IMAGE], outputs=[channels.P_TTA])
+    vehicle.add(scorer, inputs=[channels.IMAGE, *SENT], outputs=[*SCORES, channels.SCORES], threaded=True)
+    said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
+    vehicle.add(judge, inputs=[channels.P_TTA, *SCORES], outputs=said)
+    vehicle.add(notes, inputs=[channels.STATUS, channels.CONFIDENCE, channels.P_TTA, channels.SCORES_VALID])
+    vehicle.start(rate_hz=1000, max_loop_count=5 * context)
+
+    statuses = [row[0] for row in notes.rows]
+    assert [status for status, _ in groupby(statuses)] == ["warming up", "ok", "scorer down", "warming up", "ok"]
+    assert 2 * context <= statuses.index("scorer down") <= 2 * context + 2
+    for status, confidence, p, valid in notes.rows:
+        assert valid == (status == "ok")
+        if status != "ok":
+            assert confidence == pytest.approx(judge.run(p, 1.0, 1.0, 0.0, False)[0])
