@@ -1,60 +1,13 @@
 """Whole drives in which somebody uses donkeycar's web page: faults, modes and marks, as the browser sends them."""
 
 import asyncio
-import json
-import time
 from itertools import groupby
 
 import pytest
-from tornado.httpclient import AsyncHTTPClient
-from tornado.websocket import websocket_connect
 
 from donkey_aicc import channels
 from tests import car_under_test as cut
-
-BUTTONS = ("w1", "w2", "w3", "w4", "w5")
-PATIENCE_S = 120
-
-
-class Page:
-    """The browser: messages over the page's websocket, or posted to /drive as other clients do."""
-
-    def __init__(self, car, port):
-        self.car, self.port = car, port
-
-    async def open(self):
-        end = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                self.socket = await websocket_connect(f"ws://localhost:{self.port}/wsDrive")
-                return await self.watch()
-            except OSError:
-                assert time.monotonic() < end, "the web page never came up"
-                await asyncio.sleep(0.05)
-
-    async def send(self, **fields):
-        await self.socket.write_message(json.dumps(fields))
-        await self.watch()
-
-    async def click(self, button):
-        for down in (True, False):
-            buttons = {name: down and name == button for name in BUTTONS}
-            await self.socket.write_message(json.dumps({"buttons": buttons}))
-        await self.watch()
-
-    async def post(self, **fields):
-        await AsyncHTTPClient().fetch(f"http://localhost:{self.port}/drive", method="POST", body=json.dumps(fields))
-        await self.watch()
-
-    async def watch(self, records=6):
-        """Until the drive has gone on by so many records."""
-        end, wanted = time.monotonic() + PATIENCE_S, self._records() + records
-        while self._records() < wanted:
-            assert time.monotonic() < end, "the drive does not go on"
-            await asyncio.sleep(0.02)
-
-    def _records(self):
-        return len(list(self.car.glob("data/tub_*/images/*_cam_image_array_.jpg")))
+from tests.page_under_test import PATIENCE_S, Page
 
 
 def drive_with(car, story, **settings):
@@ -63,13 +16,7 @@ def drive_with(car, story, **settings):
     cut.write_settings(car, WEB_CONTROL_PORT=port, MAX_LOOPS=None, **settings)
     process = cut.start(car, "--headless", "--model", "models/straight")
     try:
-        page = Page(car, port)
-
-        async def play():
-            await page.open()
-            await story(page)
-
-        asyncio.run(play())
+        Page(car, port).play(story)
         process.terminate()
         _, err = process.communicate(timeout=PATIENCE_S)
     finally:
@@ -92,6 +39,7 @@ def car(tmp_path):
 
 def test_faults_and_marks_from_the_web_buttons_in_the_simulator(car):
     async def story(page):
+        await page.watch()
         await page.click("w1")
         await page.post(buttons={"w3": True})
         await page.send(drive_mode="user")
@@ -125,6 +73,7 @@ def test_a_real_car_injects_only_while_armed(car):
     arm_s = 4.0
 
     async def story(page):
+        await page.watch()
         await page.click("w3")  # arms, and the schedule begins
         await page.click("w3")
         await asyncio.sleep(arm_s)  # ends by itself

@@ -1,19 +1,18 @@
 """Our call goes into a standard manage.py, and out again, without touching anything else."""
 
-import asyncio
 import io
-import json
+import signal
 import subprocess
 import sys
-import time
 
 import pytest
-from tornado.websocket import websocket_connect
 
 from donkey_aicc import channels, cli
 from donkey_aicc.errors import AiccError
 from donkey_aicc.install import FORMER_CALLS, with_call, without_call
 from tests.car_under_test import free_port, read_tub, write_settings
+from tests.monitor_under_test import SETTINGS, add_calibrator, make_bundle
+from tests.page_under_test import Page
 
 SMALL = b"""import donkeycar as dk
 
@@ -186,14 +185,23 @@ def test_a_folder_without_manage_py_is_named(tmp_path, capsys):
     assert "no manage.py at" in capsys.readouterr().err
 
 
-def test_the_installed_car_drives_200_loops_with_a_mock_camera(donkey_car):
-    install(donkey_car, "--yes")
+def mock_car(car, **settings):
+    """No hardware; returns the port of the web page."""
     port = free_port()
-    write_settings(donkey_car, CAMERA_TYPE="MOCK", DRIVE_TRAIN_TYPE="MOCK", USE_JOYSTICK_AS_DEFAULT=False)
-    write_settings(donkey_car, MAX_LOOPS=200, DRIVE_LOOP_HZ=60, WEB_CONTROL_PORT=port)
+    mock = {"CAMERA_TYPE": "MOCK", "DRIVE_TRAIN_TYPE": "MOCK", "USE_JOYSTICK_AS_DEFAULT": False, "WEB_CONTROL_PORT": port}
+    write_settings(car, **mock, **settings)
+    return port
+
+
+def test_the_installed_car_drives_200_loops_with_a_mock_camera(donkey_car):
+    async def record(page):
+        await page.send(recording=True, throttle=0.2, angle=0.1)
+
+    install(donkey_car, "--yes")
+    port = mock_car(donkey_car, MAX_LOOPS=200, DRIVE_LOOP_HZ=60)
     process = _start(donkey_car)
     try:
-        asyncio.run(_switch_recording_on(port))
+        Page(donkey_car, port).play(record)
         _, err = process.communicate(timeout=120)
     finally:
         process.kill()
@@ -205,18 +213,31 @@ def test_the_installed_car_drives_200_loops_with_a_mock_camera(donkey_car):
     assert {"steering", "throttle"} <= set(manifest.inputs)
 
 
-async def _switch_recording_on(port):
-    end = time.monotonic() + 60
-    while True:
-        try:
-            page = await websocket_connect(f"ws://localhost:{port}/wsDrive")
-            break
-        except OSError:
-            assert time.monotonic() < end, "the web page never came up"
-            await asyncio.sleep(0.05)
-    await page.write_message(json.dumps({"recording": True, "throttle": 0.2, "angle": 0.1}))
-    await asyncio.sleep(0.2)
-    page.close()
+def test_the_installed_car_injects_monitors_and_marks(donkey_car, tmp_path):
+    async def story(page):
+        await page.send(recording=True, drive_mode="local")
+        for button in ("w1", "w1", "w2"):  # arms, darkens, marks
+            await page.click(button)
+        await page.send(drive_mode="user")
+
+    install(donkey_car, "--yes")
+    add_calibrator(make_bundle(tmp_path / "bundle"))
+    port = mock_car(donkey_car, RECORD_DURING_AI=True, AICC_INJECT_BUTTONS=True, AICC_INJECT_ARM_S=600, AICC_MARK_BUTTON="w2")
+    write_settings(donkey_car, AICC_BUNDLE=str(tmp_path / "bundle"), **SETTINGS)
+    process = _start(donkey_car)
+    try:
+        Page(donkey_car, port).play(story)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert "Traceback" not in err, err
+    records, _ = read_tub(donkey_car / "data")
+    told = [(record["user/mode"], record[channels.INJECT_PROTOCOL], record[channels.UNSAFE_MARK]) for record in records]
+    wanted = [("local", "", False), ("local", "dark", False), ("local", "dark", True), ("user", "", True)]
+    assert [state for state in dict.fromkeys(told) if told.count(state) > 1] == wanted
+    assert {record[channels.STATUS] for record in records} <= {"warming up", "ok", "camera frozen", "scores stale"}
+    assert all(len(record[channels.CONFIDENCE]) == 2 for record in records)
 
 
 def test_a_mistake_in_an_installed_car_is_one_line_and_exit_code_2(donkey_car):
