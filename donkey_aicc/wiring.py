@@ -75,6 +75,8 @@ def _injection_control(V: Any, config: AiccConfig, cfg: Any) -> Any:
     joysticks = _joysticks(V) if config.inject_joystick_button else []
     if not (schedule or web or joysticks):
         return None
+    if any(episode.unit == "lap" for episode in schedule) and not any(channels.LAP in entry["outputs"] for entry in V.parts):
+        raise ConfigError(f"AICC_INJECT = {config.inject!r} waits for a lap, and only the embedded simulator counts laps")
     real = not _simulated(config, cfg)
     if real and not (web or joysticks):
         raise ConfigError(

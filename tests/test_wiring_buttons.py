@@ -115,13 +115,14 @@ def test_the_controllers_buttons_arm_inject_and_end_on_a_real_car(tmp_path):
             "AICC_INJECT_STOP_BUTTON and AICC_MARK_JOYSTICK_BUTTON must be different buttons, got 'L1'",
         ),
         ({"AICC_INJECT": "dark:1"}, "AICC_INJECT = 'dark:1' could never begin"),
+        ({"AICC_INJECT": "dark:1@lap2", "DONKEY_GYM": True}, "AICC_INJECT = 'dark:1@lap2' waits for a lap, and only"),
         (
             {"AICC_INJECT": "dark:1", "AICC_INJECT_JOYSTICK_BUTTON": "L1"},
             "AICC_INJECT_JOYSTICK_BUTTON needs AICC_INJECT_STOP_BUTTON beside it",
         ),
     ],
 )
-def test_a_button_that_would_not_do_is_refused(tmp_path, keys, words):
+def test_what_could_never_happen_is_refused(tmp_path, keys, words):
     with pytest.raises(ConfigError) as error:
         make_car(tmp_path, Joystick(), **keys)
     assert words in str(error.value)
