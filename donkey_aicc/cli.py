@@ -23,6 +23,8 @@ COMMANDS = {
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
     "evaluate": "measure a calibrated bundle on nominal and anomalous drives and write the report",
     "experiment": "record, train, calibrate and evaluate in the embedded simulator, down to the report",
+    "transfer": "judge the bundle of one experiment on the drives of another, such as another track",
+    "repetitions": "put the main numbers of several experiments in one file for the results page",
     "results": "write the results page of the documentation from a results.json",
     "train-pilot": "train a vision pilot from tubs, or from lessons in the embedded simulator",
     "check-pilot": "count a pilot's laps without a hit and how predictable its mistakes are",

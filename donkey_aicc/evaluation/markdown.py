@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.evaluation.loop_tables import loop_tables
+from donkey_aicc.evaluation.repetition_tables import repetition_tables
 from donkey_aicc.evaluation.result_tables import all_tables
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 from donkey_aicc.files import write_atomic
@@ -28,20 +29,29 @@ the published numbers of a physical car; best values are bold.
 """
 
 
-def results_page(results: dict[str, Any], open_loop: dict[str, Any] | None = None) -> str:
-    """The whole page; open_loop: the comparison of closed and open loop, if it was made."""
+def results_page(
+    results: dict[str, Any], open_loop: dict[str, Any] | None = None, repetitions: dict[str, Any] | None = None
+) -> str:
+    """The whole page; open_loop: the comparison of closed and open loop, repetitions: other runs, where they were made."""
     about = {"preset": "quick", "track": "loop", "seed": 0} | results["about"]
     parts = [OPENING.format(**{key: about[key] for key in ("preset", "track", "seed")}), "## In plain words\n"]
     parts.append("\n".join(f"- **{said['verdict']}**: {_escaped(said['text'])}" for said in results["summary"]) + "\n")
     if results["notes"]:
         parts.append("\n".join(f"> {_escaped(note)}" for note in results["notes"]) + "\n")
-    tables = all_tables(results) + (loop_tables(open_loop) if open_loop is not None else [])
+    tables = all_tables(results)
+    tables += repetition_tables(repetitions) if repetitions is not None else []
+    tables += loop_tables(open_loop) if open_loop is not None else []
     parts += [_section(table) for table in tables]
     return "\n".join(parts)
 
 
-def write_results_page(path: str | Path, results: dict[str, Any], open_loop: dict[str, Any] | None = None) -> None:
-    write_atomic(path, results_page(results, open_loop))
+def write_results_page(
+    path: str | Path,
+    results: dict[str, Any],
+    open_loop: dict[str, Any] | None = None,
+    repetitions: dict[str, Any] | None = None,
+) -> None:
+    write_atomic(path, results_page(results, open_loop, repetitions))
 
 
 def _section(table: Table) -> str:

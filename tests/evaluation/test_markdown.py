@@ -5,13 +5,14 @@ from pathlib import Path
 
 from donkey_aicc.evaluation.loop_tables import read_open_loop
 from donkey_aicc.evaluation.markdown import results_page
+from donkey_aicc.evaluation.repetitions import read_repetitions
 from donkey_aicc.evaluation.report import read_results
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_the_results_page_is_the_one_make_results_writes():
-    made = results_page(read_results(DOCS / "results"), read_open_loop(DOCS / "results"))
+    made = results_page(read_results(DOCS / "results"), read_open_loop(DOCS / "results"), read_repetitions(DOCS / "results"))
     assert (DOCS / "results.md").read_text(encoding="utf-8") == made, "run: make results"
 
 

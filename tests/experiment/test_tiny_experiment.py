@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from donkey_aicc.errors import AiccError
+from donkey_aicc.experiment.transfer import plan_transfer
+
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
@@ -57,3 +60,23 @@ def test_closed_and_open_loop_can_be_added_to_it(finished):
     compared = json.loads((out / "report" / "open_loop.json").read_text(encoding="utf-8"))
     assert set(compared["faults"]) == {"bias", "latency"} and compared["conclusion"][-1] in said
     assert (out / "report" / "figures" / "open_loop.png").stat().st_size > 10_000
+
+
+def test_a_transfer_to_its_own_drives_gives_the_experiment_s_own_numbers(finished, tmp_path):
+    exp, _ = finished
+    command = [sys.executable, "-m", "donkey_aicc", "transfer", "--bundle-of", str(exp), "--drives-of", str(exp)]
+    command += ["--out", str(tmp_path / "own"), "--workers", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    own, first = (json.loads((f / "report" / "results.json").read_text(encoding="utf-8")) for f in (tmp_path / "own", exp))
+    assert own["about"]["drives"]["track"] == first["about"]["track"]
+    assert own["calibration"] == first["calibration"] and own["ood_detection"] == first["ood_detection"]
+
+
+def test_an_unfinished_experiment_cannot_be_transferred(finished, tmp_path):
+    (tmp_path / "exp").mkdir()
+    with pytest.raises(AiccError, match="holds no experiment"):
+        plan_transfer(tmp_path / "exp", finished[0], tmp_path / "out")
+    (tmp_path / "exp" / "experiment.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(AiccError, match="manifest.json is missing"):
+        plan_transfer(finished[0], tmp_path / "exp", tmp_path / "out")
