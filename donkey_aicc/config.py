@@ -64,7 +64,7 @@ class AiccConfig:
     monitor_seed: int = setting(0, "seed of the monitor's views and dropout samples", at_least=0)
     scorer_threaded: bool = setting(True, "score beside the drive loop; False: in it, for drives faster than real time")
     scorer_threads: int = setting(1, "CPU threads for the world model", at_least=1, at_most=64)
-    max_score_age_s: float = setting(1.0, "older scores count as missing", at_least=0.05, at_most=60.0)
+    max_score_age_s: float = setting(1.5, "older scores count as missing", at_least=0.05, at_most=60.0)
     frozen_frames: int = setting(10, "equal frames in a row after which the camera counts as frozen", at_least=1)
     governor: bool = setting(False, "reduce the pilot's throttle when confidence is low")
     governor_stop_at: float = setting(0.2, "confidence at which the governor stops the car", at_least=0.0, at_most=1.0)

@@ -72,7 +72,7 @@
 # AICC_SCORER_THREADS = 1
 
 # Scores older than this count as missing, and confidence falls to its cautious bound.
-# AICC_MAX_SCORE_AGE_S = 1.0
+# AICC_MAX_SCORE_AGE_S = 1.5
 
 # So many equal frames in a row, and the camera counts as frozen.
 # AICC_FROZEN_FRAMES = 10

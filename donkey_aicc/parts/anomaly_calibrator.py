@@ -30,7 +30,7 @@ class AnomalyCalibrator:
     - no image or no usable probability: 0, the only value that is never too high.
     """
 
-    def __init__(self, calibrator: Calibrator | None, horizons: Sequence[int], *, max_age_s: float = 1.0) -> None:
+    def __init__(self, calibrator: Calibrator | None, horizons: Sequence[int], *, max_age_s: float = 1.5) -> None:
         if not max_age_s > 0.0:
             raise ConfigError(f"AICC_MAX_SCORE_AGE_S must be > 0, got {max_age_s!r}")
         self.calibrator = calibrator

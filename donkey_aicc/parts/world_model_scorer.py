@@ -19,6 +19,10 @@ from donkey_aicc.scoring.stream import ROLLOUT_EVERY, ROLLOUT_STEPS, SAMPLES
 
 logger = logging.getLogger(__name__)
 
+# A rollout keeps the thread busy for half a second and more, while frames of the loop wait: it starts only when hardly any
+# do, and what may wait is about a second, or scores would be too old by the time they are there.
+ROLLOUT_BACKLOG_FRAMES = 2
+QUEUE_FRAMES = 20
 START_GRACE_S = 2.0  # Vehicle starts our thread before its loop; much later nobody will
 RESTART_EVERY_S = 1.0  # a thread that dies at once must not be started in every tick
 HANG_S = 10.0  # frames wait and the thread shows no sign of life
@@ -56,8 +60,8 @@ class WorldModelScorer:
         rollout_every: int = ROLLOUT_EVERY,
         seed: int = 0,
         threads: int = 1,
-        queue_frames: int = 40,
-        rollout_backlog_frames: int = 10,
+        queue_frames: int = QUEUE_FRAMES,
+        rollout_backlog_frames: int = ROLLOUT_BACKLOG_FRAMES,
         gap_s: float = 0.5,
         frozen_frames: int = 10,
         clock: Callable[[], float] = time.monotonic,
