@@ -1,6 +1,7 @@
 """The stages of the experiment. Each looks first whether its result is there already."""
 
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,12 @@ class Experiment:
             "overrides": list(self.overrides),
         }
 
+    def command(self) -> str:
+        """What makes this experiment again."""
+        words = ["donkey-aicc", "experiment", "--out", "exp", "--preset", self.preset.name, "--track", self.track]
+        words += ["--seed", str(self.seed), "--model-seed", str(self.model_seed)]
+        return shlex.join(words + [word for override in self.overrides for word in ("--set", override)])
+
 
 def record_nominal(experiment: Experiment) -> None:
     preset = experiment.preset
@@ -95,7 +102,7 @@ def train(experiment: Experiment) -> None:
             device="auto",
             resume=True,
             tau=loaded.tau,
-            data={"label_source": "cte", "experiment": experiment.about()},
+            data={"label_source": "cte", "experiment": experiment.about(), "command": experiment.command()},
         ),
     )
 
@@ -181,22 +188,23 @@ def evaluate_and_report(experiment: Experiment) -> None:
     """results.json holds no wall-clock time, so that the same seed gives the same bytes; timings stand in a file beside it."""
     from donkey_aicc.evaluation.early_warning import Driving
     from donkey_aicc.evaluation.report import write_report
-    from donkey_aicc.evaluation.runtime import measure_runtime
+    from donkey_aicc.evaluation.runtime import measure_runtime, timed_calibrators
     from donkey_aicc.evaluation.study import evaluate
 
     layout, preset = experiment.layout, experiment.preset
     bundle = Bundle.load(layout.bundle)
     ood = {protocol: ScoreTable.load(layout.scores(f"ood_{protocol}")) for protocol in preset.runs}
+    calibration, augmented, test = (ScoreTable.load(layout.scores(name)) for name in ("calibration", "augmented", "test"))
     results = evaluate(
-        ScoreTable.load(layout.scores("calibration")),
-        ScoreTable.load(layout.scores("augmented")),
-        ScoreTable.load(layout.scores("test")),
+        calibration,
+        augmented,
+        test,
         ood,
         seeds=preset.split_seeds,
         seed=experiment.model_seed,
         driving=Driving(Marshal().departed_m, RATE_HZ, _frames_per_lap(experiment)),
         imagined=ImaginedTable.load(layout.scores(IMAGINED)),
-        runtime=measure_runtime(bundle, settings=preset.scoring),
+        runtime=measure_runtime(bundle, timed_calibrators(calibration, augmented), preset.scoring),
         about=experiment.about(),
     )
     write_report(results, layout.report)

@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+import time
 from collections.abc import Sequence as Listing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -55,6 +56,7 @@ def train_bundle(sequences: Listing[Sequence], plan: Plan, split: Split | None =
 
     Under torchrun every process calls this; the first one writes the files.
     """
+    started_s = time.monotonic()
     clean, notes = _nominal_only(sequences)
     split = split if split is not None else split_sequences(clean, plan.seed)
     train, validation = carve_validation(split.train, plan.seed)
@@ -66,12 +68,12 @@ def train_bundle(sequences: Listing[Sequence], plan: Plan, split: Split | None =
             _prepare(plan)
         team.wait()
         sides = Sides(train, validation, split.calibration, split.test)
-        manifest = _train(sides, plan, device, team, notes)
+        manifest = _train(sides, plan, device, team, notes, started_s)
         team.wait()
     return manifest
 
 
-def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes: list[str]) -> Manifest:
+def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes: list[str], started_s: float) -> Manifest:
     stats = ActionStats.fit(np.concatenate([sequence.actions for sequence in sides.train]))
     settings = plan.preset.to_json()
     curves = Curves(plan.work, {stage: values["epochs"] for stage, values in settings.items()})
@@ -113,6 +115,7 @@ def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes:
     complete = replace(manifest, metrics=measured.metrics, gate=measured.gate, precision=stages.precision, warnings=warnings)
     curves.draw()
     stages.draw(CONTEXT)
+    complete.data["wall_s"] = round(time.monotonic() - started_s)  # after --resume: of the last stretch only
     return save_bundle(plan.out, Nets(stages.vae, stages.dynamics, stages.safety), complete)
 
 
