@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from donkey_aicc.commands.check import add_bundle_label_arguments, bundle_labels
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bundle", required=True, help="trained bundle; calibrator.json is written into it")
@@ -13,6 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=2, help="scoring processes (default 2)")
     parser.add_argument("--picture", default=None, help="before-and-after picture (default: BUNDLE/calibration.png)")
     parser.add_argument("--cache-dir", default=None, help="folder for decoded frames (default: the user's cache)")
+    add_bundle_label_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     one_of("--method", method, ROW_NAMES)
     bundle = Bundle.load(args.bundle)
     manifest = bundle.manifest
-    loaded = load_sequences(args.data, tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=args.cache_dir)
+    loaded = load_sequences(args.data, cache_dir=args.cache_dir, **bundle_labels(args, manifest))
     drives = calibration_sequences(bundle, loaded.sequences)
     settings = ScoreSettings(context=manifest.context)
     nominal = score_sequences(bundle, drives, settings=settings, workers=args.workers, title="scoring calibration drives")

@@ -2,6 +2,10 @@
 
 import argparse
 import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from donkey_aicc.manifest import Manifest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +33,23 @@ def add_label_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cte-centre", type=float, default=0.0, metavar="C", help="cte of the middle of the road (default 0)")
     parser.add_argument("--labels", metavar="CSV", help="label file with the columns index and cte or safe")
+
+
+def add_bundle_label_arguments(parser: argparse.ArgumentParser) -> None:
+    """The same for commands that read tubs for a trained bundle, which has its own tau and centre."""
+    add_label_arguments(parser)
+    parser.set_defaults(tau=None, cte_centre=None)
+    parser.epilog = "Without --tau and --cte-centre the labels use the values the bundle was trained with."
+
+
+def bundle_labels(args: argparse.Namespace, manifest: "Manifest") -> dict[str, Any]:
+    """What `add_bundle_label_arguments` read, as options of `load_sequences`."""
+    return {
+        "label_source": args.label_source,
+        "tau": manifest.tau if args.tau is None else args.tau,
+        "cte_centre": manifest.cte_centre if args.cte_centre is None else args.cte_centre,
+        "labels_csv": args.labels,
+    }
 
 
 def tau_value(word: str) -> float | str:

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from donkey_aicc.commands.check import add_label_arguments
+from donkey_aicc.commands.check import add_bundle_label_arguments, bundle_labels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,9 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lanes", type=int, default=8, metavar="L", help="sequences that run together in a worker (default 8)")
     parser.add_argument("--min-length", type=int, default=1, metavar="N", help="drop sequences of fewer frames (default 1)")
     parser.add_argument("--cache-dir", metavar="DIR", help="where decoded frames are kept (default ~/.cache/donkey_aicc)")
-    add_label_arguments(parser)
-    parser.set_defaults(tau=None, cte_centre=None)
-    parser.epilog = "Without --tau and --cte-centre the labels use the values the bundle was trained with."
+    add_bundle_label_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,15 +65,8 @@ def _normalised(table: "ScoreTable", bundle: "Bundle") -> "dict[str, np.ndarray]
 def _load(args: argparse.Namespace, bundle: "Bundle") -> "LoadedData":
     from donkey_aicc.data.load import load_sequences
 
-    return load_sequences(
-        args.tubs,
-        label_source=args.label_source,
-        tau=bundle.manifest.tau if args.tau is None else args.tau,
-        cte_centre=bundle.manifest.cte_centre if args.cte_centre is None else args.cte_centre,
-        labels_csv=args.labels,
-        min_length=args.min_length,
-        cache_dir=args.cache_dir,
-    )
+    options = bundle_labels(args, bundle.manifest)
+    return load_sequences(args.tubs, min_length=args.min_length, cache_dir=args.cache_dir, **options)
 
 
 def _summary(table: "ScoreTable", bundle: "Bundle", out: Path) -> str:

@@ -8,7 +8,10 @@ import numpy as np
 
 from donkey_aicc.data.sequence import Sequence, shared_content
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.evaluation.input_checks import check_sequence_count
+from donkey_aicc.evaluation.conditions import NOMINAL
+from donkey_aicc.evaluation.input_checks import check_classes, check_sequence_count
+from donkey_aicc.evaluation.split_plan import choose_splits
+from donkey_aicc.score_table import horizon_labels
 
 
 def protocol_paths(nominal: Listing[str] | None, ood: Listing[str] | None) -> dict[str, list[str]]:
@@ -20,6 +23,8 @@ def protocol_paths(nominal: Listing[str] | None, ood: Listing[str] | None) -> di
         name, equals, path = word.partition("=")
         if not equals or not name or not path:
             raise ConfigError(f"--ood takes NAME=TUB, such as dark=data/dark; got {word!r}")
+        if name == NOMINAL:
+            raise ConfigError(f"--ood needs the name of a protocol, such as dark; {NOMINAL} is not one")
         found.setdefault(name, []).append(path)
     return found
 
@@ -39,21 +44,36 @@ def check_drives(
     calibration: Listing[Sequence],
     test: Listing[Sequence],
     ood: Mapping[str, Listing[Sequence]],
+    *,
     context: int,
+    horizons: Listing[int],
+    seeds: int,
     folds: int,
-) -> None:
-    """Nominal drives among the OOD ones, a side with one class, too few or too short drives."""
+    seed: int,
+) -> list[str]:
+    """Drives on two sides, a side with one class, too few or too short drives. Returns what can be lived with, in words."""
+    _check_apart(nominal, ood)
+    for name, sequences in ood.items():
+        if not any((sequence.protocol[context:] == name).any() for sequence in sequences):
+            raise AiccError(f"OOD {name}: no drive is under {name} after the first {context} frames, which the scores need")
+    steps = np.asarray(horizons, dtype=np.int64)
+    labels = {sequence.id: horizon_labels(sequence.safe, horizons)[context - 1 :] for sequence in (*calibration, *test)}
+    usable = {sequence.id: labels[sequence.id] for sequence in calibration if len(sequence) >= context}
+    check_sequence_count(list(usable), folds)
+    check_classes(np.concatenate(list(usable.values())), steps, "calibration")
+    check_classes(np.concatenate([labels[sequence.id] for sequence in test]), steps, "nominal test", every_horizon=False)
+    return choose_splits(usable, steps, seeds, folds, seed)[1]
+
+
+def _check_apart(nominal: Listing[Sequence], ood: Mapping[str, Listing[Sequence]]) -> None:
+    """Content decides, not names: a renamed copy is found too."""
+    seen: dict[str, list[Sequence]] = {}
     for name, sequences in ood.items():
         shared = shared_content(nominal, sequences)
         if shared:
             raise AiccError(f"OOD {name} contains {len(shared)} nominal drives, such as {shared[0]}; remove them")
-        if not any((sequence.protocol[context:] == name).any() for sequence in sequences):
-            raise AiccError(f"OOD {name}: no drive is under {name} after the first {context} frames, which the scores need")
-    for side, sequences in (("calibration", calibration), ("test", test)):
-        labels = np.concatenate([sequence.safe for sequence in sequences])
-        if not (labels == 0).any() or not (labels == 1).any():
-            raise AiccError(
-                f"the {side} split must hold safe and unsafe frames, got {int((labels == 1).sum())} safe and "
-                f"{int((labels == 0).sum())} unsafe ones; record more drives or choose another tau"
-            )
-    check_sequence_count([sequence.id for sequence in calibration if len(sequence) >= context], folds)
+        for other, others in seen.items():
+            shared = shared_content(others, sequences)
+            if shared:
+                raise AiccError(f"OOD {name} contains {len(shared)} drives of {other}, such as {shared[0]}; remove them from one")
+        seen[name] = list(sequences)

@@ -41,8 +41,12 @@ def check_horizons(tables: Mapping[str, ScoreTable]) -> None:
 
 
 def check_two_classes(table: ScoreTable, what: str, every_horizon: bool = True) -> None:
-    """Safe and unsafe frames at every horizon (or at one at least)."""
-    labels = table.labels[table.valid.astype(bool)]
+    """`check_classes` of the rows with a full context."""
+    check_classes(table.labels[table.valid.astype(bool)], table.horizons, what, every_horizon)
+
+
+def check_classes(labels: np.ndarray, horizons: np.ndarray, what: str, every_horizon: bool = True) -> None:
+    """Safe and unsafe frames at every horizon (or at one at least); labels: (n, K)."""
     both = [(labels[:, column] == 0).any() and (labels[:, column] == 1).any() for column in range(labels.shape[1])]
     if all(both) or (any(both) and not every_horizon):
         return
@@ -50,7 +54,7 @@ def check_two_classes(table: ScoreTable, what: str, every_horizon: bool = True) 
     known = labels[:, column][~np.isnan(labels[:, column])]
     have = "no labelled frame" if not len(known) else f"only {'safe' if known[0] > 0.5 else 'unsafe'} ones ({len(known)})"
     raise AiccError(
-        f"the {what} split must hold safe and unsafe frames at horizon {int(table.horizons[column])}, got {have}; "
+        f"the {what} split must hold safe and unsafe frames at horizon {int(horizons[column])}, got {have}; "
         "record more drives or choose another tau"
     )
 

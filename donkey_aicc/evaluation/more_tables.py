@@ -3,6 +3,7 @@
 from typing import Any
 
 from donkey_aicc.calibration.catalogue import OURS
+from donkey_aicc.calibration.heating import W_MAX
 from donkey_aicc.evaluation.methods import PLUS
 from donkey_aicc.evaluation.paper_numbers import PAPER_RUNTIME_MS, PAPER_WILCOXON
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value
@@ -144,7 +145,8 @@ def family_weights_table(results: Results) -> Table:
     reason = families.get("reason", "")
     rows = [] if reason else [Row(family, {n: Value(w) for n, w in one.items()}) for family, one in families.items()]
     note = reason or (
-        "The paper's calibrator fitted on nominal calibration data and this family alone: who asks for caution, and who does not."
+        "The paper's calibrator fitted on nominal calibration data and this family alone: who asks for caution, who does not. "
+        f"{W_MAX:g} is the largest weight that a fit may take: there the family alone says nothing against more."
     )
     return Table("family_weights", "Weights by D_aug family", columns, rows, note, first="Family")
 
@@ -206,5 +208,10 @@ def runtime_table(results: Results) -> Table:
         for name in names
         if name in ours or name in PAPER_RUNTIME_MS
     ]
-    note = stored.get("reason") or f"Median of one call, batch of one frame, on {stored.get('device', 'this machine')}."
+    note = stored.get("reason") or (
+        f"Median of one call, batch of one frame, on {stored.get('device', 'this machine')}. Totals are sums of the parts above "
+        "them: a cold start primes and rolls out twice, once without dropout for the prediction and once with it for delta."
+    )
+    if ours and any(name not in ours for name in PAPER_RUNTIME_MS):
+        note += " No number: this run did not time that part (a calibrator that could not be fitted, or an older report)."
     return Table("runtime", "Runtime per component", columns, rows, note, first="Component")

@@ -20,9 +20,8 @@ def write_report(results: dict[str, Any], out: str | Path) -> Path:
 
     Times differ from run to run, so they stand in runtime.json: results.json is the same for the same tables and seed.
     """
+    check_report_folder(out)
     folder = Path(out)
-    if folder.is_file():
-        raise AiccError(f"the report needs a folder, {folder} is a file")
     timeless = {name: value for name, value in results.items() if name != "runtime"}
     write_json(folder / RESULTS, timeless)
     write_json(folder / RUNTIME, results["runtime"])
@@ -38,6 +37,12 @@ def write_report(results: dict[str, Any], out: str | Path) -> Path:
                 drawn[entry.name] = (entry.caption, (folder / "figures" / f"{entry.name}.svg").read_bytes())
     write_atomic(folder / PAGE, render_page(results, tables, drawn))
     return folder / PAGE
+
+
+def check_report_folder(out: str | Path) -> None:
+    """To be asked before hours of scoring, not after."""
+    if Path(out).is_file():
+        raise AiccError(f"the report needs a folder, {out} is a file")
 
 
 def read_results(folder: str | Path) -> dict[str, Any]:

@@ -11,17 +11,17 @@ import numpy as np
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.catalogue import OURS, make_calibrator
 from donkey_aicc.calibration.pool import Pool, build_pool
-from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation import collect
 from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition, describe, evaluated_conditions
 from donkey_aicc.evaluation.early_warning import Driving, early_warning
 from donkey_aicc.evaluation.imagined import compare_imagined
-from donkey_aicc.evaluation.input_checks import check_inputs, check_sequence_count, check_two_classes
+from donkey_aicc.evaluation.input_checks import check_inputs
 from donkey_aicc.evaluation.lambda_sensitivity import LAMBDAS, lambda_sensitivity
 from donkey_aicc.evaluation.methods import METHODS, PLUS
 from donkey_aicc.evaluation.monotonicity import measure_monotonicity
-from donkey_aicc.evaluation.resampling import calibration_splits
+from donkey_aicc.evaluation.split_plan import DRAWS, FOLDS, SEEDS, SplitPlan, check_counts, choose_splits
 from donkey_aicc.evaluation.split_study import study_split
 from donkey_aicc.evaluation.summary import summarise
 from donkey_aicc.imagined_table import ImaginedTable
@@ -29,14 +29,9 @@ from donkey_aicc.progress import Progress
 from donkey_aicc.score_table import ScoreTable
 
 SCHEMA_VERSION = 1
-SEEDS = 5
-FOLDS = 5
-DRAWS = 1000
 WARNING_METHODS = ("none", "temperature", "dac", OURS, PLUS)
-_SPLIT_TRIES = 40
 
 Results = dict[str, Any]
-SplitPlan = tuple[list[str], int, int]  # calibration sequences, folds, seed
 
 
 def evaluate(
@@ -62,7 +57,7 @@ def evaluate(
     times need; imagined: the second predictor kind on test and OOD drives; runtime: `runtime.measure_runtime`; about: facts
     to print on the report (names and values).
     """
-    _check_counts(seeds, draws)
+    check_counts(seeds, draws)
     check_inputs(calibration, augmented, test, ood)
     conditions = evaluated_conditions(test, ood)
     plans, more_notes = plan_splits(calibration, seeds, folds, seed)
@@ -77,7 +72,7 @@ def evaluate(
         "schema_version": SCHEMA_VERSION,
         "settings": _settings(conditions, plans, seed, draws),
         "about": dict(about or {}),
-        "notes": [*notes, *more_notes],
+        "notes": [*notes, *more_notes, *_short_families(augmented)],
         "summary": [],
         "data": _data(calibration, augmented, conditions, tables),
         "base_predictor": collect.base_predictor(conditions),
@@ -100,44 +95,19 @@ def evaluate(
 
 
 def plan_splits(calibration: ScoreTable, seeds: int, folds: int, seed: int) -> tuple[list[SplitPlan], list[str]]:
-    """Random 80 % subsets of the calibration sequences in which both classes occur at every horizon, and notes on them."""
+    """`choose_splits` for a scored table: its valid rows count."""
     usable = calibration.select(calibration.valid.astype(bool))
-    names = usable.sequences()
-    check_sequence_count(names, folds)
-    chosen = _usable_subsets(usable, calibration_splits(names, seed, splits=seeds * _SPLIT_TRIES))
-    chosen = [chosen[number % len(chosen)] for number in range(seeds)]
-    notes = []
-    size = len(chosen[0])
-    if size < folds:
-        notes.append(f"Cross-fitting uses {size} folds instead of {folds}: each split has {size} calibration sequences.")
-    distinct = len({tuple(split) for split in chosen})
-    if distinct < seeds:
-        notes.append(
-            f"Only {distinct} of the {seeds} splits differ, because there are {len(names)} calibration sequences: "
-            "the spread over splits is too small to mean much."
-        )
-    return [(split, min(folds, len(split)), seed + number) for number, split in enumerate(chosen)], notes
+    labels = {name: usable.labels[usable.sequence == name] for name in usable.sequences()}
+    return choose_splits(labels, usable.horizons, seeds, folds, seed)
 
 
-def _usable_subsets(usable: ScoreTable, candidates: Sequence[list[str]]) -> list[list[str]]:
-    """The different ones among the candidates that hold both classes, in their order."""
-    found, complaint = [], ""
-    for candidate in dict.fromkeys(tuple(names) for names in candidates):
-        try:
-            check_two_classes(usable.of_sequences(candidate), "drawn calibration")
-        except AiccError as error:
-            complaint = str(error)
-            continue
-        found.append(list(candidate))
-    if not found:
-        raise AiccError(f"no subset of the {len(usable.sequences())} calibration sequences can be used: {complaint}")
-    return found
-
-
-def _check_counts(seeds: int, draws: int) -> None:
-    for name, value in (("seeds", seeds), ("draws", draws)):
-        if value < 1:
-            raise ConfigError(f"{name} must be >= 1, got {value}")
+def _short_families(augmented: ScoreTable) -> list[str]:
+    """A family all of whose pieces are shorter than the context takes no part in any fit."""
+    counted = set(augmented.protocol[augmented.valid.astype(bool)].tolist())
+    missing = [family for family in dict.fromkeys(augmented.protocol.tolist()) if family not in counted]
+    if not missing:
+        return []
+    return [f"D_aug has no frame with a full context of {', '.join(missing)}: the calibration drives are too short for it."]
 
 
 def _whole_pool(calibration: ScoreTable, augmented: ScoreTable, folds: int, seed: int) -> Pool:

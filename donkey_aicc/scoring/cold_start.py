@@ -14,7 +14,7 @@ from torch import Tensor
 
 from donkey_aicc.calibration.mahalanobis import MahalanobisScore
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.dynamics import Masks
+from donkey_aicc.nets.dynamics import LatentDynamics, Masks
 from donkey_aicc.preprocess import images_to_tensor
 from donkey_aicc.progress import progress
 from donkey_aicc.score_table import FEATURE_NAMES, ScoreTable
@@ -28,23 +28,41 @@ if TYPE_CHECKING:
 @torch.inference_mode()
 def cold_start_scores(bundle: "Bundle", drive: Drive, frame: int, settings: ScoreSettings) -> tuple[float, np.ndarray]:
     """rho_raw and the three rollout features (3,) of one frame: encode, reconstruct, prime and roll out from nothing."""
-    randomness = FrameRandomness(settings.seed, settings.samples)
     first = max(0, frame - settings.context + 1)
     images = images_to_tensor(np.asarray(drive.images[first : frame + 1]))
     latents, _ = bundle.vae.encode(images)
     rho_raw = float((bundle.vae.decode(latents) - images).square().mean())
     actions = torch.from_numpy(bundle.action_stats.normalise(drive.actions[first : frame + 1]))
+    sigma = cold_disagreement(bundle.dynamics, latents, actions, first, settings)
+    return rho_raw, np.array([np.mean(sigma), np.max(sigma), np.std(sigma)])
+
+
+@torch.inference_mode()
+def cold_disagreement(net: LatentDynamics, latents: Tensor, actions: Tensor, first: int, settings: ScoreSettings) -> list[float]:
+    """Disagreement of S dropout samples 1..K steps ahead, primed with latents (n, 64, 4, 4) from frame number `first` on."""
+    randomness = FrameRandomness(settings.seed, settings.samples)
     recurrent = tuple(_maps(mask) for mask in randomness.recurrent_masks())
-    state = bundle.dynamics.initial_state(settings.samples)
-    for number in range(len(images)):
+    state = net.initial_state(settings.samples)
+    for number in range(len(latents)):
         masks = Masks(recurrent, _maps(randomness.between_masks(first + number, 1)[0]))
         command = actions[number].expand(settings.samples, -1)
-        z, state = bundle.dynamics.step(latents[number].expand(settings.samples, -1, -1, -1), command, state, masks)
+        z, state = net.step(latents[number].expand(settings.samples, -1, -1, -1), command, state, masks)
     sigma = [_disagreement(z)]
-    for between in randomness.between_masks(frame, settings.rollout_steps)[1:]:
-        z, state = bundle.dynamics.step(z, command, state, Masks(recurrent, _maps(between)))
+    for between in randomness.between_masks(first + len(latents) - 1, settings.rollout_steps)[1:]:
+        z, state = net.step(z, command, state, Masks(recurrent, _maps(between)))
         sigma.append(_disagreement(z))
-    return rho_raw, np.array([np.mean(sigma), np.max(sigma), np.std(sigma)])
+    return sigma
+
+
+@torch.inference_mode()
+def cold_prediction(net: LatentDynamics, latents: Tensor, actions: Tensor, steps: int) -> Tensor:
+    """Latent (1, 64, 4, 4) that one sample without dropout expects `steps` ahead, primed with latents (n, 64, 4, 4)."""
+    state = net.initial_state(1)
+    for z, command in zip(latents[:, None], actions[:, None], strict=True):
+        ahead, state = net.step(z, command, state)
+    for _ in range(steps - 1):
+        ahead, state = net.step(ahead, command, state)
+    return ahead
 
 
 def _maps(mask: np.ndarray) -> Tensor:

@@ -12,7 +12,9 @@ from donkey_aicc.cli import main
 from donkey_aicc.data.sequence import make_sequence
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.drive_checks import as_protocol, check_drives, protocol_paths
-from donkey_aicc.evaluation.runtime import measure_runtime
+from donkey_aicc.evaluation.more_tables import runtime_table
+from donkey_aicc.evaluation.paper_numbers import PAPER_RUNTIME_MS
+from donkey_aicc.evaluation.runtime import measure_runtime, timed_calibrators
 from donkey_aicc.evaluation.score_files import load_scores, save_scores
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.safety_cnn import SafetyCNN
@@ -54,6 +56,8 @@ def test_ood_words_name_a_protocol_and_its_tubs():
     assert protocol_paths(["n"], ["dark=a", "dark=b", "fog=c"]) == {"dark": ["a", "b"], "fog": ["c"]}
     with pytest.raises(ConfigError, match="NAME=TUB"):
         protocol_paths(["n"], ["dark"])
+    with pytest.raises(ConfigError, match="nominal is not one"):
+        protocol_paths(["n"], ["nominal=a"])
     with pytest.raises(ConfigError, match="--nominal"):
         protocol_paths(None, ["dark=a"])
 
@@ -72,14 +76,24 @@ def test_wrong_drives_are_refused_before_scoring():
         "test": nominal[2:],
         "ood": {"dark": [odd]},
         "context": 10,
+        "horizons": (1, 5, 10),
+        "seeds": 2,
         "folds": 5,
+        "seed": 0,
     }
-    check_drives(**good)
+    assert "2 folds instead of 5" in check_drives(**good)[0]
     copy = replace(nominal[0], id="renamed", tub="renamed", protocol=np.full(30, "dark"))
     with pytest.raises(AiccError, match="OOD dark contains 1 nominal drives"):
         check_drives(**good | {"ood": {"dark": [odd, copy]}})
-    with pytest.raises(AiccError, match="test split must hold safe and unsafe frames, got 30 safe and 0 unsafe"):
+    with pytest.raises(AiccError, match="nominal test split must hold safe and unsafe frames at horizon 1, got only safe"):
         check_drives(**good | {"test": [drive(5, safe=1.0)]})
+    with pytest.raises(AiccError, match="OOD fog contains 1 drives of dark"):
+        check_drives(**good | {"ood": {"dark": [odd], "fog": [odd]}})
+    early = [replace(nominal[0], safe=np.where(np.arange(30) < 15, 0.0, 1.0)), replace(nominal[1], safe=np.ones(30))]
+    with pytest.raises(AiccError, match="calibration split must hold safe and unsafe frames at horizon 10, got only safe"):
+        check_drives(**good | {"calibration": early})
+    halves = [replace(nominal[0], safe=np.zeros(30)), replace(nominal[1], safe=np.ones(30))]
+    check_drives(**good | {"calibration": halves})
     with pytest.raises(AiccError, match="at least 2 calibration sequences"):
         check_drives(**good | {"calibration": nominal[:1]})
     with pytest.raises(AiccError, match="after the first 30 frames"):
@@ -116,9 +130,13 @@ def test_command_writes_a_report_from_a_score_folder(bundle, tables, tmp_path, c
 
 
 def test_runtime_has_every_component(bundle, tables):
-    names = ("temperature", "tta_rho_delta", "dac")
-    fitted = {name: fit_calibrator(tables.calibration, tables.augmented, name)[0] for name in names}
+    fitted = timed_calibrators(tables.calibration, tables.augmented)
     small = ScoreSettings(samples=2, rollout_steps=2, rollout_every=2, context=10, views=2)
     found = measure_runtime(bundle, fitted, small, repeats=1)["components_ms"]
-    assert {"vae_encode", "tta", "delta", "calibrate_dac", "streaming_scoring", "cold_start_full"} <= set(found)
-    assert all(value >= 0.0 for value in found.values())
+    assert set(found) >= set(PAPER_RUNTIME_MS) and all(value >= 0.0 for value in found.values())
+    parts = ("vae_encode_context", "dynamics_deterministic", "vae_decode", "predictor", "calibrate_temperature")
+    assert found["cold_start_base"] == pytest.approx(sum(found[part] for part in parts))
+    assert found["cold_start_full"] > found["cold_start_tta"] > found["cold_start_base"] - found["predictor"]
+    table = runtime_table({"runtime": {"device": "this", "components_ms": found}})
+    assert all(row.values["ms"].number is not None for row in table.rows) and "No number" not in table.note
+    assert "No number" in runtime_table({"runtime": {"components_ms": {"tta": 1.0}}}).note

@@ -1,0 +1,155 @@
+"""`donkey-aicc evaluate` from tubs on disk to a report, and what it refuses before it scores a single frame."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from donkeycar.parts.tub_v2 import Tub
+
+from donkey_aicc.bundle import Bundle, Manifest, Nets, save_bundle
+from donkey_aicc.calibrating import fit_calibrator
+from donkey_aicc.calibrator_file import save_calibrator, weights_fingerprint
+from donkey_aicc.cli import main
+from donkey_aicc.data.load import load_sequences
+from donkey_aicc.evaluation.score_files import load_scores
+from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.vae import VAE
+from donkey_aicc.preprocess import images_to_tensor
+from donkey_aicc.score_table import horizon_labels
+from tests.evaluation.conftest import HORIZONS
+
+FRAMES, CONTEXT, TAU = 36, 10, 0.25
+CHANNELS = {
+    "cam/image_array": "image_array",
+    "user/angle": "float",
+    "user/throttle": "float",
+    "user/mode": "str",
+    "pos/cte": "float",
+    "aicc/inject_protocol": "str",
+    "aicc/inject_severity": "int",
+}
+
+
+def write_tub(path: Path, number: int, protocol: str = "") -> None:
+    """A car that swings to both sides of tau; its camera is brighter when it will be safe. The protocol starts late."""
+    rng = np.random.default_rng(number)
+    tub = Tub(str(path), list(CHANNELS), list(CHANNELS.values()))
+    for step in range(FRAMES):
+        swing, soon = (np.sin((step + ahead) / 4.0 + number) for ahead in (0, 5))
+        injected = protocol if step >= CONTEXT else ""
+        values = [
+            np.clip(rng.normal(128 + 60 * soon, 30, (64, 64, 3)), 0, 255).astype(np.uint8),
+            float(np.clip(0.6 * np.sin(0.3 * step + number) + rng.normal(0, 0.05), -1, 1)),
+            0.3,
+            "user",
+            float(TAU * (1 - 0.6 * swing)),
+            injected,
+            3 if injected else 0,
+        ]
+        tub.write_record(dict(zip(CHANNELS, values, strict=True)))
+    tub.close()
+
+
+@torch.no_grad()
+def teach(safety: SafetyCNN, drives) -> None:
+    """D_aug severities need a predictor that knows something: least squares on the features of the untrained net."""
+    images = images_to_tensor(np.concatenate([drive.images for drive in drives]))
+    labels = torch.from_numpy(np.concatenate([horizon_labels(drive.safe, HORIZONS) for drive in drives]))
+    features, _ = safety.eval().features_and_logits(images)
+    centre, spread = features.mean(dim=0), features.std(dim=0).mean()
+    standard = (features - centre) / spread
+    wanted = torch.nan_to_num(4.0 * labels - 2.0)  # logits of +-2, 0 where there is no label
+    solved = torch.linalg.solve(standard.T @ standard + 10.0 * torch.eye(features.shape[1]), standard.T @ wanted).T / spread
+    safety.third.weight.copy_(solved)
+    safety.third.bias.copy_(-solved @ centre)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory, tables):
+    """Nominal and OOD tubs, and a bundle, untrained but for its predictor, that names the nominal ones."""
+    folder = tmp_path_factory.mktemp("world")
+    for number in range(5):
+        write_tub(folder / "nominal" / f"tub_{number}", number)
+    for number, protocol in enumerate(("dark", "blur")):
+        write_tub(folder / protocol / "tub", 10 + number, protocol)
+    drives = load_sequences([folder / "nominal"], tau=TAU, cache_dir=folder / "cache").sequences
+    ids = [drive.id for drive in drives]
+    torch.manual_seed(0)
+    nets = Nets(VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS)))
+    teach(nets.safety, drives)
+    split = {"train": [], "calibration": ids[:3], "test": ids[3:]}
+    stats = {"mean": [0.0, 0.3], "std": [0.4, 0.1]}
+    save_bundle(folder / "bundle", nets, Manifest(list(HORIZONS), stats, context=CONTEXT, tau=TAU, split=split))
+    save_calibrator(Bundle.load(folder / "bundle"), fit_calibrator(tables.calibration, tables.augmented, "tta_rho_delta")[0], {})
+    return folder
+
+
+def arguments(world, out, *more):
+    drives = ["--nominal", str(world / "nominal"), "--ood", f"dark={world / 'dark'}", f"blur={world / 'blur'}"]
+    small = ["--samples", "2", "--d-aug-frames", "2", "--seeds", "1", "--draws", "20", "--workers", "1", "--no-runtime"]
+    return [
+        "evaluate",
+        "--bundle",
+        str(world / "bundle"),
+        *drives,
+        "--out",
+        str(out),
+        "--cache-dir",
+        str(world / "cache"),
+        *small,
+        *more,
+    ]
+
+
+def test_from_tubs_to_a_report_with_its_scores_beside_it(world, tmp_path, capsys):
+    assert main(arguments(world, tmp_path / "report", "--departed", "0.36")) == 0
+    said = capsys.readouterr().out
+    assert "note: Cross-fitting uses 3 folds instead of 5" in said and "report:" in said
+    results = json.loads((tmp_path / "report" / "results.json").read_text(encoding="utf-8"))
+    under = FRAMES - CONTEXT
+    assert results["data"]["dark"]["frames"] == results["data"]["blur"]["frames"] == under
+    assert results["data"]["nominal"]["frames"] == 2 * (FRAMES - CONTEXT + 1)
+    assert results["imagined"]["nominal"]["frames"] == 2 * 3 and results["imagined"]["dark"]["frames"] == 3  # steps 10, 20, 30
+    assert {path.name for path in (tmp_path / "report").iterdir()} >= {
+        "index.html",
+        "results.json",
+        "tables",
+        "figures",
+        "scores",
+    }
+    kept = load_scores(tmp_path / "report" / "scores", weights_fingerprint(Bundle.load(world / "bundle")))
+    assert kept.marked and kept.imagined is not None and len(kept.test) == 2 * FRAMES
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["--tau", "9"], "calibration split must hold safe and unsafe frames at horizon 1, got only safe ones"),
+        (["--seeds", "0"], "seeds must be >= 1, got 0"),
+        (["--folds", "1"], "folds must be >= 2, got 1"),
+        (["--samples", "0"], "samples must be >= 1, got 0"),
+        (["--d-aug-frames", "0"], "--d-aug-frames must be >= 1, got 0"),
+        (["--ood", "dark={world}/nominal/tub_0"], "OOD dark contains 1 nominal drives"),
+        (["--ood", "dark={world}/copy"], "OOD dark contains 1 nominal drives"),
+        (["--ood", "dark={world}/blur"], "its tubs were driven under blur, not under dark"),
+        (["--nominal", "{world}/nominal/tub_0"], "give the tubs it was trained on"),
+        (["--bundle", "{world}/uncalibrated"], "has no calibrator; make it again with: donkey-aicc calibrate"),
+        (["--bundle", "{world}/mixed"], "was fitted for a bundle with other weights"),
+        (["--out", "{world}/bundle/manifest.json"], "is a file"),
+    ],
+)
+def test_mistakes_are_told_before_scoring(world, tmp_path, capsys, monkeypatch, wrong, said):
+    if not (world / "copy").exists():
+        shutil.copytree(world / "nominal" / "tub_4", world / "copy")
+        shutil.copytree(world / "bundle", world / "uncalibrated", ignore=shutil.ignore_patterns("calibrator.json"))
+        stats = {"mean": [0.0, 0.0], "std": [1.0, 1.0]}
+        save_bundle(world / "mixed", Nets(VAE(), LatentDynamics(), SafetyCNN(3)), Manifest(list(HORIZONS), stats, context=10))
+        shutil.copy(world / "bundle" / "calibrator.json", world / "mixed")
+    monkeypatch.setattr("donkey_aicc.scoring.parallel.score_sequences", lambda *_, **__: pytest.fail("scored"))
+    assert main(arguments(world, tmp_path / "report", *(word.format(world=world) for word in wrong))) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "report").exists()
