@@ -38,7 +38,10 @@ def spread_cell(measured: Sequence[Measured]) -> Cell:
 
 
 def mean_of(measured: Sequence[Measured], names: Sequence[str]) -> Measured:
-    """Plain mean over protocols; one undefined protocol undefines it and is named."""
+    """Plain mean over protocols; one undefined protocol undefines it and is named, unless all have the same reason."""
+    reasons = {one.reason for one in measured if not np.isfinite(one.value)}
+    if measured and len(reasons) == 1 and not any(np.isfinite(one.value) for one in measured):
+        return Measured(float("nan"), reasons.pop() or "undefined")
     for one, name in zip(measured, names, strict=True):
         if not np.isfinite(one.value):
             return Measured(float("nan"), f"{name}: {one.reason or 'undefined'}")

@@ -11,6 +11,7 @@ from typing import Any
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 
 NARROW = ("base_predictor", "family_weights")
+NAMED_ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -79,11 +80,9 @@ def _lead(results: Mapping[str, Any]) -> str:
 
 
 def _about(facts: Mapping[str, Any]) -> str:
-    if not facts:
-        return ""
-    return (
-        '<dl class="about">' + "".join(f"<dt>{escape(str(k))}</dt><dd>{escape(str(v))}</dd>" for k, v in facts.items()) + "</dl>"
-    )
+    shown = {name.replace("_", " "): _fact(value) for name, value in facts.items()}
+    lines = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in shown.items() if value)
+    return f'<dl class="about">{lines}</dl>' if lines else ""
 
 
 def _summary(results: Mapping[str, Any]) -> str:
@@ -173,10 +172,19 @@ def _kind(column: Column, best: bool = False) -> str:
 
 
 def _reasons(table: Table) -> str:
-    found = dict.fromkeys(
-        f"{row.label}: {value.reason}"
-        for row in table.rows
-        for value in row.values.values()
-        if value.number is None and not value.text and value.reason and value.reason != "not measured"
-    )
-    return "".join(f'<p class="note">– {escape(reason)}</p>' for reason in list(found)[:12])
+    """Each reason once, with the rows it belongs to."""
+    rows_of: dict[str, list[str]] = {}
+    for row in table.rows:
+        for value in row.values.values():
+            if value.number is None and not value.text and value.reason and value.reason != "not measured":
+                rows_of.setdefault(value.reason, []).append(row.label)
+    return "".join(f'<p class="note">– {escape(_named(rows))}: {escape(reason)}</p>' for reason, rows in rows_of.items())
+
+
+def _named(rows: Sequence[str]) -> str:
+    names = list(dict.fromkeys(rows))
+    return ", ".join(names) if len(names) <= NAMED_ROWS else f"{names[0]}, {names[1]} and {len(names) - 2} others"
+
+
+def _fact(value: Any) -> str:
+    return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)

@@ -96,6 +96,9 @@ def test_best_value_is_bold_and_controls_do_not_compete():
     assert '<td class="best">0.200 <small>±0.010</small></td>' in html
     assert html.count("best") == 1 and "T &amp; t" in html
     assert "empty: one class &lt;only&gt;" in html
+    many = [Row(f"row {number}", {"x": Value(reason="too short"), "y": Value(reason="too short")}) for number in range(6)]
+    crowded = render_table(Table("t", "T", [Column("x", "X"), Column("y", "Y")], many))
+    assert crowded.count("too short") == 1 and "row 0, row 1 and 4 others: too short" in crowded
     assert table.to_csv().splitlines()[0] == "method,group,x,x_std,x_paper"
 
 
