@@ -6,7 +6,7 @@ CLOSED, NARROWED, OPEN = "closed", "narrowed", "open"
 
 
 def conclude(results: dict[str, Any]) -> list[str]:
-    """One sentence per fault, over all its severities, and one that answers the question."""
+    """One sentence per fault, over all its severities, and one that answers the question. In brackets: 95 % intervals."""
     faults = {fault["label"]: fault["severities"]["all"] for fault in results["faults"].values()}
     return [_sentence(label, cell) for label, cell in faults.items()] + [_answer(faults)]
 
@@ -21,20 +21,21 @@ def gap_of(cell: dict[str, Any]) -> str:
 def _sentence(label: str, cell: dict[str, Any]) -> str:
     rho, delta = (_both(cell, score) for score in ("rho", "delta"))
     return (
-        f"{label}: rho has an AUROC of {rho}, delta of {delta}; in closed loop delta is ahead of rho by "
-        f"{_bounded(cell['delta_minus_rho']['closed'])}, in open loop by {_bounded(cell['delta_minus_rho']['open'])}."
+        f"{label}: rho has an AUROC of {rho}, delta of {delta}; delta minus rho is "
+        f"{_bounded(cell['delta_minus_rho']['closed'])} in closed and {_bounded(cell['delta_minus_rho']['open'])} in open loop."
     )
 
 
 def _both(cell: dict[str, Any], score: str) -> str:
     values = [cell[loop]["scores"][score]["auroc"] for loop in ("closed", "open")]
-    return f"{values[0]:.3f} in closed and {values[1]:.3f} in open loop ({_bounded(cell['closed_minus_open'][score])})"
+    difference = _bounded(cell["closed_minus_open"][score])
+    return f"{values[0]:.3f} in closed and {values[1]:.3f} in open loop, a difference of {difference}"
 
 
 def _bounded(difference: dict[str, Any]) -> str:
     if difference["low"] is None:
         return f"{difference['value']:+.3f}"
-    return f"{difference['value']:+.3f}, 95 % interval {difference['low']:+.3f} to {difference['high']:+.3f}"
+    return f"{difference['value']:+.3f} [{difference['low']:+.3f}, {difference['high']:+.3f}]"
 
 
 def _answer(faults: dict[str, dict[str, Any]]) -> str:
