@@ -44,8 +44,8 @@ def _auroc_table(results: dict[str, Any]) -> Table:
         f"{settings['nominal_test_drives']} drives. {settings['drives']} drives of {about['frames']} frames for each fault and "
         f"severity, the fault after {about['warm_up_frames']}: in closed loop the car executes the faulty commands; in open loop "
         "the same fault changes the recorded commands of the same drive without a fault. Both count the same frames, up to a "
-        "departure. Camera frames are never touched. The context of the first faulty frames still holds the start from rest, which "
-        "lifts rho in both loops: compare the loops with each other. In brackets: 95 % over drives drawn anew."
+        "departure. Camera frames are never touched. The context of the first faulty frames still holds the start from rest, "
+        "which lifts rho in both loops: compare the loops with each other. In brackets: 95 % over drives drawn anew."
     )
     return Table(OPEN_LOOP, "Is the gap between perception and dynamics closed by the loop?", columns, rows, note, "Severity")
 
