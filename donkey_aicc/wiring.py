@@ -7,6 +7,7 @@
 the AICC_* keys, so that a mistake ends the program before the car moves.
 """
 
+import gc
 import json
 import math
 import sys
@@ -58,6 +59,8 @@ def add_aicc(V: Any, cfg: Any, inputs: Sequence[str] = (), types: Sequence[str] 
             _add_governor(V, config)
     if config.bundle is not None:
         _add_monitor(V, config)
+        gc.collect()
+        gc.freeze()  # nets and libraries stay; a collection that walks through all of them takes a tick of the drive loop
     marks = _add_unsafe_mark(V, config)
     ours = _recorded(config, injects=control is not None, marks=marks)
     new = [name for name in ours if name not in inputs]
@@ -139,6 +142,7 @@ def _add_monitor(V: Any, config: AiccConfig) -> None:
 
     from donkey_aicc.bundle import Bundle
     from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
+    from donkey_aicc.parts.right_of_way import RightOfWay
     from donkey_aicc.parts.safety_predictor import SafetyPredictor
     from donkey_aicc.parts.sequence_start import SequenceStart
     from donkey_aicc.parts.tta import TTA
@@ -153,7 +157,17 @@ def _add_monitor(V: Any, config: AiccConfig) -> None:
     # A simulated drive that does not follow the wall clock has no gaps in time.
     gap_s = math.inf if config.sim and not config.scorer_threaded else MAX_GAP_S
     predictor = SafetyPredictor(bundle)
-    tta = TTA(predictor, config.tta_views, seed, details=True, statistics=statistics, score_names=names, gap_s=gap_s)
+    first = RightOfWay()
+    tta = TTA(
+        predictor,
+        config.tta_views,
+        seed,
+        details=True,
+        statistics=statistics,
+        score_names=names,
+        gap_s=gap_s,
+        right_of_way=first,
+    )
     scorer = WorldModelScorer(
         bundle,
         statistics,
@@ -163,6 +177,7 @@ def _add_monitor(V: Any, config: AiccConfig) -> None:
         threads=config.scorer_threads,
         frozen_frames=config.frozen_frames,
         gap_s=gap_s,
+        right_of_way=first if config.scorer_threaded else None,
     )
     confidence = AnomalyCalibrator(calibrator, bundle.horizons, max_age_s=config.max_score_age_s)
     p = channels.P_TTA if calibrator is None or calibrator.uses_tta else channels.P_SAFE

@@ -1,13 +1,14 @@
 """The paper's calibrator: temperature scaling whose temperature grows with the anomaly scores (paper, Section IV)."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from donkey_aicc.calibration.base import Calibrator, ScoreMap
-from donkey_aicc.calibration.heating import HeatingProblem, base_logits, confidence_of, fit_weights, validation_rows
+from donkey_aicc.calibration.heating import HeatingProblem, base_logits, fit_weights, validation_rows
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.probability import mean_nll
+from donkey_aicc.calibration.probability import logit, mean_nll, sigmoid
 from donkey_aicc.calibration.temperature import by_horizon, by_text, fit_temperatures
 from donkey_aicc.errors import AiccError
 from donkey_aicc.score_table import ScoreTable
@@ -93,9 +94,13 @@ class AnomalyTemperature(Calibrator):
         return report
 
     def calibrate(self, p: np.ndarray, scores: ScoreMap, horizon: int) -> np.ndarray:
+        return self.calibrate_all(np.asarray(p)[:, None], scores, (horizon,))[:, 0]
+
+    def calibrate_all(self, p: np.ndarray, scores: ScoreMap, horizons: Iterable[int]) -> np.ndarray:
         weights = np.array([self.weights[name] for name in self.score_names])
         heat = self.required_scores(scores, len(p)) @ weights
-        return confidence_of(p, self.of_horizon(self.temperatures, horizon), heat)
+        temperatures = np.array([self.of_horizon(self.temperatures, int(horizon)) for horizon in horizons])
+        return sigmoid(logit(p) / (temperatures * np.exp(heat)[:, None]))
 
     def parameters(self) -> dict[str, Any]:
         return {"temperatures": by_text(self.temperatures), "weights": dict(self.weights)}

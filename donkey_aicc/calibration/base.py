@@ -1,7 +1,7 @@
 """What every calibrator offers: fit on a score table, map probabilities to confidence, store itself as JSON."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -57,8 +57,11 @@ class Calibrator(ABC):
         """(N, K) confidence of every row and horizon; scores may be handed in when they are known already."""
         if scores is None:
             scores = self.statistics.scores(table) if self.statistics is not None else {}
-        p = table.p_tta if self.uses_tta else table.p_safe
-        columns = [self.calibrate(p[:, column], scores, int(horizon)) for column, horizon in enumerate(table.horizons)]
+        return self.calibrate_all(self.probability_of(table), scores, table.horizons)
+
+    def calibrate_all(self, p: np.ndarray, scores: ScoreMap, horizons: Iterable[int]) -> np.ndarray:
+        """`calibrate` for p (N, K), one column per horizon; overridden where all horizons can be done at once."""
+        columns = [self.calibrate(p[:, column], scores, int(horizon)) for column, horizon in enumerate(horizons)]
         return np.stack(columns, axis=1)
 
     def to_json(self) -> dict[str, Any]:

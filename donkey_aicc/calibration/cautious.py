@@ -6,6 +6,7 @@ D_aug is counted as if the share of safe frames were anything between none and n
 teaches is limited by a budget of nominal NLL. docs/calibrators.md has the reasons.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -74,10 +75,14 @@ class CautiousTemperature(Calibrator):
         return _together(self.weights, self.shifts)
 
     def calibrate(self, p: np.ndarray, scores: ScoreMap, horizon: int) -> np.ndarray:
+        return self.calibrate_all(np.asarray(p)[:, None], scores, (horizon,))[:, 0]
+
+    def calibrate_all(self, p: np.ndarray, scores: ScoreMap, horizons: Iterable[int]) -> np.ndarray:
         columns = self.required_scores(scores, len(p))
         heat = columns @ np.array([self.weights[name] for name in self.score_names])
         shift = columns @ np.array([self.shifts[name] for name in self.score_names])
-        return sigmoid(logit(p) / self.of_horizon(self.temperatures, horizon) * np.exp(-heat) - shift)
+        temperatures = np.array([self.of_horizon(self.temperatures, int(horizon)) for horizon in horizons])
+        return sigmoid(logit(p) / temperatures * np.exp(-heat)[:, None] - shift[:, None])
 
     def parameters(self) -> dict[str, Any]:
         return {

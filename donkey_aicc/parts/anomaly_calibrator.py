@@ -93,12 +93,8 @@ class AnomalyCalibrator:
         """(R, K) confidence of the probabilities (K,) at each of R sets of scores."""
         assert self.calibrator is not None
         columns = {name: np.clip([reading[name] for reading in readings], 0.0, 1.0) for name in self.calibrator.score_names}
-        rows = len(readings)
-        values = [
-            self.calibrator.calibrate(np.full(rows, probability[column]), columns, horizon)
-            for column, horizon in enumerate(self.horizons)
-        ]
-        confidence = np.stack(values, axis=1)
+        repeated = np.broadcast_to(probability, (len(readings), len(probability)))
+        confidence = self.calibrator.calibrate_all(repeated, columns, self.horizons)
         if not _in_unit_interval(confidence):
             raise ConfigError(f"calibrator {self.calibrator.name} gave a confidence outside [0, 1]: {confidence.tolist()}")
         return confidence

@@ -1,5 +1,6 @@
 """The scorer's work without its thread: frames in order in, normalised scores and a state out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,6 +53,7 @@ class MonitorStream:
         gap_s: float,
         frozen_frames: int,
         max_rollout_age_frames: int,
+        pause: Callable[[], None] | None = None,
     ) -> None:
         self._stream = StreamScorer(
             bundle,
@@ -60,6 +62,7 @@ class MonitorStream:
             rollout_every=rollout_every,
             context=bundle.manifest.context,
             seed=seed,
+            pause=pause,
         )
         self._statistics = statistics
         if statistics is not None:

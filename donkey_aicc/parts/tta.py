@@ -8,6 +8,7 @@ import numpy as np
 
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.parts.right_of_way import RightOfWay
 from donkey_aicc.parts.safety_predictor import SafetyPredictor, finite_list
 from donkey_aicc.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.randomness import FrameRandomness
@@ -35,6 +36,7 @@ class TTA:
         statistics: ScoreStatistics | None = None,
         score_names: Sequence[str] = (),
         gap_s: float = 0.5,
+        right_of_way: RightOfWay | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if views < 1:
@@ -46,6 +48,7 @@ class TTA:
         self._score_names = tuple(name for name in score_names if name.removesuffix("_far") in FRAME_SCORES)
         self._randomness = FrameRandomness(seed, samples=1)
         self._gap_s, self._clock = gap_s, clock
+        self._right_of_way = right_of_way or RightOfWay()  # without a scorer there is nobody to wait
         self.reset()
 
     def reset(self) -> None:
@@ -55,6 +58,10 @@ class TTA:
 
     def run(self, image: np.ndarray | None) -> Any:
         """Never raises; without a usable frame the lists are empty."""
+        with self._right_of_way:
+            return self._predict(image)
+
+    def _predict(self, image: np.ndarray | None) -> Any:
         images = self.predictor.to_input(image)
         if images is None:
             self.reset()

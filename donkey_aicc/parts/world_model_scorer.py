@@ -1,7 +1,10 @@
 """WorldModelScorer: rho and delta of every frame, computed beside the drive loop."""
 
+import contextlib
 import logging
 import math
+import os
+import sys
 import threading
 import time
 from collections import deque
@@ -14,15 +17,17 @@ from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts import states
 from donkey_aicc.parts.monitor_stream import MAXIMAL, Frame, MonitorStream, Scored
+from donkey_aicc.parts.right_of_way import RightOfWay
 from donkey_aicc.preprocess import to_model_image
 from donkey_aicc.scoring.stream import ROLLOUT_EVERY, ROLLOUT_STEPS, SAMPLES
 
 logger = logging.getLogger(__name__)
 
 # A rollout keeps the thread busy for half a second and more, while frames of the loop wait: it starts only when hardly any
-# do, and what may wait is about a second, or scores would be too old by the time they are there.
+# do, or scores would be too old by the time they are there. The queue holds what comes in during the slowest of them.
 ROLLOUT_BACKLOG_FRAMES = 2
-QUEUE_FRAMES = 20
+QUEUE_FRAMES = 40
+NICENESS = 5  # of the thread; more, and it would sit on Python's lock while others use its core
 START_GRACE_S = 2.0  # Vehicle starts our thread before its loop; much later nobody will
 RESTART_EVERY_S = 1.0  # a thread that dies at once must not be started in every tick
 HANG_S = 10.0  # frames wait and the thread shows no sign of life
@@ -45,7 +50,7 @@ class WorldModelScorer:
 
     Give it the commands that were sent in the same tick as the tub records them, so that a replay gives the same scores.
     Added with threaded=True it hands every frame to its own thread and returns the newest result; frames wait in a
-    bounded queue. When the thread falls behind it leaves out rollouts, and when the queue is full the oldest frames.
+    bounded queue. When the thread falls behind it leaves out rollouts, and when the queue is full every second frame.
     Added with threaded=False it scores in the loop itself: for simulations that run faster than the clock.
     A score that is not known counts as 1, the maximum, and is never valid.
     """
@@ -64,6 +69,7 @@ class WorldModelScorer:
         rollout_backlog_frames: int = ROLLOUT_BACKLOG_FRAMES,
         gap_s: float = 0.5,
         frozen_frames: int = 10,
+        right_of_way: RightOfWay | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         for name, value in (("threads", threads), ("queue_frames", queue_frames), ("frozen_frames", frozen_frames)):
@@ -79,6 +85,7 @@ class WorldModelScorer:
             gap_s=gap_s,
             frozen_frames=frozen_frames,
             max_rollout_age_frames=5 * rollout_every,
+            pause=None if right_of_way is None else right_of_way.give,
         )
         self._make_stream()  # a bundle that cannot be scored shows itself here
         self.threads = threads
@@ -168,12 +175,21 @@ class WorldModelScorer:
     def _enqueue(self, frame: Frame) -> None:
         with self._ready:
             self._queue.append(frame)
-            while len(self._queue) > self._queue_frames:
-                dropped = self._queue.popleft()
-                self.counts.frames_dropped += 1
-                if dropped.starts_sequence:
-                    self._queue[0] = replace(self._queue[0], starts_sequence=True)
+            if len(self._queue) > self._queue_frames:
+                self._thin_out()
             self._ready.notify()
+
+    def _thin_out(self) -> None:
+        """Drop every second frame that waits: a hole of half a second would start a new sequence, and with it a new warm-up."""
+        kept: deque[Frame] = deque()
+        starts = False
+        for number, frame in enumerate(self._queue):
+            starts = starts or frame.starts_sequence
+            if number % 2 == 1 or number == len(self._queue) - 1:
+                kept.append(replace(frame, starts_sequence=starts))
+                starts = False
+        self.counts.frames_dropped += len(self._queue) - len(kept)
+        self._queue = kept
 
     def _published(self, now: float, problem: str) -> Output:
         found = self._result
@@ -210,6 +226,7 @@ class WorldModelScorer:
         # value back; so that call comes first.
         torch.get_num_threads()
         torch.set_num_threads(self.threads)
+        _give_way()
         mine = object()
         with self._ready:
             self._owner, self._worker, self._beat_s = mine, threading.current_thread(), self._clock()
@@ -245,3 +262,10 @@ class WorldModelScorer:
             worker.join(timeout=5.0)
         logger.info("scorer: %s", self.counts)
         self._forget()
+
+
+def _give_way() -> None:
+    """The calling thread yields to the drive loop where both want the same core. Only Linux has niceness per thread."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

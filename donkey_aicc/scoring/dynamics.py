@@ -1,5 +1,7 @@
 """Dynamics anomaly, the world model's share: how much S dropout samples disagree about the next K steps."""
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -18,9 +20,17 @@ class RolloutScore:
     Priming is never repeated. Between two rollouts the last features hold, and their age is told.
     """
 
-    def __init__(self, net: LatentDynamics, lanes: int, samples: int, rollout_steps: int, randomness: FrameRandomness) -> None:
+    def __init__(
+        self,
+        net: LatentDynamics,
+        lanes: int,
+        samples: int,
+        rollout_steps: int,
+        randomness: FrameRandomness,
+        pause: Callable[[], None] | None = None,
+    ) -> None:
         self._ensemble = DynamicsEnsemble(net, samples)
-        self._steps = rollout_steps
+        self._steps, self._pause = rollout_steps, pause
         self._randomness = randomness
         self._device = net.latent_mean.device
         self._recurrent = self._tensor(randomness.recurrent_masks())
@@ -48,7 +58,8 @@ class RolloutScore:
         self._state = self._ensemble.observe(z, action, self._state, EnsembleMasks(self._recurrent, between[0]))
         self._frame += 1
         if run_rollout:
-            sigma = self._ensemble.rollout(z, action, self._state, self._recurrent, between).double().cpu().numpy()
+            ahead = self._ensemble.rollout(z, action, self._state, self._recurrent, between, self._pause)
+            sigma = ahead.double().cpu().numpy()
             self._features = np.stack([sigma.mean(axis=1), sigma.max(axis=1), sigma.std(axis=1)], axis=1)
             self._age = 0
         elif self._age is not None:

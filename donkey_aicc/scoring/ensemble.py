@@ -5,6 +5,7 @@ computed once per lane: the observed latent and the command of a living step, th
 GroupNorm on the gates is part of it, as in the net.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -100,11 +101,20 @@ class DynamicsEnsemble:
         return self._layers(own, shared, state, masks)
 
     @torch.inference_mode()
-    def rollout(self, z: Tensor, action: Tensor, state: EnsembleState, recurrent: Tensor, between: Tensor) -> Tensor:
+    def rollout(
+        self,
+        z: Tensor,
+        action: Tensor,
+        state: EnsembleState,
+        recurrent: Tensor,
+        between: Tensor,
+        pause: Callable[[], None] | None = None,
+    ) -> Tensor:
         """Disagreement of the samples, (L, K): mean over latent numbers of the std over samples, 1..K steps ahead.
 
         state: the living state that has seen z (L, 64, 4, 4) and the normalised action (L, 2); so it already holds
-        the step to t + 1, and between (K, S, 128) is used from its second row on. The command is held.
+        the step to t + 1, and between (K, S, 128) is used from its second row on. The command is held. `pause` is
+        called before every step.
         """
         lanes = len(z)
         command = self._command(action)
@@ -113,6 +123,8 @@ class DynamicsEnsemble:
         mean, std = self._net.latent_mean.view(-1), self._net.latent_std.view(-1)
         spreads = []
         for step in range(len(between)):
+            if pause is not None:
+                pause()
             if step:
                 torch.div(ahead - mean, std, out=inputs[..., :LATENT_CHANNELS])
                 self._mask_into(inputs[..., LATENT_CHANNELS:], state[0][0], recurrent[0])

@@ -1,5 +1,6 @@
 """One frame and one command in, raw anomaly scores out; the same object serves the car, a replayed tub and a batch."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,7 @@ class StreamScorer:
 
     All randomness depends on (seed, frame number) only, so a replay repeats the drive's scores. A rollout of
     `rollout_steps` with the last command held runs at every frame whose number is a multiple of `rollout_every`.
+    `pause` is called between the steps of the work: there a live car lets its drive loop go first.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class StreamScorer:
         rollout_every: int = ROLLOUT_EVERY,
         context: int = CONTEXT,
         seed: int = 0,
+        pause: Callable[[], None] | None = None,
     ) -> None:
         settings = {"lanes": lanes, "samples": samples, "rollout_steps": rollout_steps, "rollout_every": rollout_every}
         for name, value in {**settings, "context": context}.items():
@@ -70,7 +73,8 @@ class StreamScorer:
         self._device = next(bundle.vae.parameters()).device
         self._rollout_every, self._context, self._lanes = rollout_every, context, lanes
         randomness = FrameRandomness(seed, samples)
-        self._rollout = RolloutScore(bundle.dynamics, lanes, samples, rollout_steps, randomness)
+        self._pause = pause
+        self._rollout = RolloutScore(bundle.dynamics, lanes, samples, rollout_steps, randomness, pause)
         self.reset()
 
     def reset(self, lanes: int | None = None) -> None:
@@ -108,10 +112,14 @@ class StreamScorer:
         pixels = self._checked_images(images)
         commands = self._checked_actions(actions)
         due = self._frames % self._rollout_every == 0 if run_rollout is None else run_rollout
+        if self._pause is not None:
+            self._pause()
         rho_raw, pooled, z = self._perception.update(pixels)
         norm = torch.linalg.vector_norm(z.flatten(1).double(), dim=1).cpu().numpy()
         control = self._control.update(commands[:, 0].astype(np.float64), norm)
         normalised = torch.from_numpy(self._action_stats.normalise(commands)).to(self._device)
+        if self._pause is not None:
+            self._pause()
         rollout = self._rollout.update(z, normalised, due)
         self._frames += 1
         return FrameScores(

@@ -94,7 +94,7 @@ class SlowStream:
         return Scored(frame.time_s, "ok", 0.1, 0.2, {})
 
 
-def test_too_slow_drops_rollouts_first_then_the_oldest_frames_and_counts_both(bundle, statistics, small, clock, camera):
+def test_too_slow_drops_rollouts_first_then_every_second_frame_and_counts_both(bundle, statistics, small, clock, camera):
     scorer = WorldModelScorer(bundle, statistics, queue_frames=6, rollout_backlog_frames=3, clock=clock, **small)
     slow = SlowStream()
     scorer._make_stream = lambda: slow
@@ -108,11 +108,11 @@ def test_too_slow_drops_rollouts_first_then_the_oldest_frames_and_counts_both(bu
     for _ in range(7):
         slow.leave.release()
     wait_until(lambda: scorer.counts.frames_scored == 7)
-    # 1, 2 and 3 were dropped, and with 1 the start of a sequence, which 4 takes over; rollouts pause while more than 3 wait
-    assert [frame[0] for frame in slow.taken] == [0, 4, 5, 6, 7, 8, 9]
+    # 1, 3 and 5 were dropped, and with 1 the start of a sequence, which 2 takes over; rollouts pause while more than 3 wait
+    assert [frame[0] for frame in slow.taken] == [0, 2, 4, 6, 7, 8, 9]
     assert [frame[1] for frame in slow.taken] == [True, False, False, True, True, True, True]
     assert [frame[2] for frame in slow.taken] == [False, True, False, False, False, False, False]
-    assert scorer.counts.rollouts_dropped == 0  # neither 4 nor 5 was due
+    assert scorer.counts.rollouts_dropped == 0  # neither 2 nor 4 was due
     scorer.shutdown()
 
 

@@ -1,0 +1,23 @@
+"""The drive loop's predictions go first: two busy cores share caches and memory, and slow each other down by half."""
+
+import threading
+from types import TracebackType
+
+
+class RightOfWay:
+    """`with` it, the drive loop computes; meanwhile the scorer's thread waits between two of its steps, at most `patience_s`."""
+
+    def __init__(self, patience_s: float = 0.05) -> None:
+        self._free = threading.Event()
+        self._free.set()
+        self._patience_s = patience_s  # whatever happens in the loop, the scorer goes on
+
+    def __enter__(self) -> None:
+        self._free.clear()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._free.set()
+
+    def give(self) -> None:
+        """Called by whoever can wait."""
+        self._free.wait(self._patience_s)
