@@ -68,12 +68,12 @@ def _run(results: dict[str, Any]) -> dict[str, Any]:
 
 
 def _same_track_runs(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The runs of the track that has most model seeds, all of one size; transfers are not repetitions."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    """The first run of every model seed, on the track that has most of them; transfers are not repetitions."""
+    tracks: dict[str, dict[int, dict[str, Any]]] = {}
     for run in runs:
         if "drives" not in run["about"]:
-            groups.setdefault((run["about"]["track"], run["about"]["preset"]), []).append(run)
-    return max(groups.values(), key=len) if groups else []
+            tracks.setdefault(run["about"]["track"], {}).setdefault(run["about"]["model_seed"], run)
+    return list(max(tracks.values(), key=len).values()) if tracks else []
 
 
 def _one_run_per_track(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
