@@ -45,6 +45,10 @@ class Counts:
     restarts: int = 0
 
 
+class _Ended(Exception):
+    """The thread's work is not wanted any more."""
+
+
 class WorldModelScorer:
     """Donkeycar part: (image, steering, throttle) -> (rho, delta, age in s, valid[, state, all scores]).
 
@@ -75,7 +79,7 @@ class WorldModelScorer:
         for name, value in (("threads", threads), ("queue_frames", queue_frames), ("frozen_frames", frozen_frames)):
             if value < 1:
                 raise ConfigError(f"{name} must be >= 1, got {value}")
-        self._make_stream = lambda: MonitorStream(
+        self._make_stream: Callable[..., MonitorStream] = lambda pause=None: MonitorStream(
             bundle,
             statistics,
             samples=samples,
@@ -85,8 +89,9 @@ class WorldModelScorer:
             gap_s=gap_s,
             frozen_frames=frozen_frames,
             max_rollout_age_frames=5 * rollout_every,
-            pause=None if right_of_way is None else right_of_way.give,
+            pause=pause,
         )
+        self._right_of_way = right_of_way
         self._make_stream()  # a bundle that cannot be scored shows itself here
         self.threads = threads
         self._queue_frames, self._rollout_backlog = queue_frames, rollout_backlog_frames
@@ -230,11 +235,19 @@ class WorldModelScorer:
         mine = object()
         with self._ready:
             self._owner, self._worker, self._beat_s = mine, threading.current_thread(), self._clock()
-        stream = self._make_stream()
-        while self._owner is mine:
-            frame, backlog = self._next_frame()
-            if frame is not None:
-                self._score(mine, stream, frame, backlog)
+        stream = self._make_stream(lambda: self._between_steps(mine))
+        with contextlib.suppress(_Ended):
+            while self._owner is mine:
+                frame, backlog = self._next_frame()
+                if frame is not None:
+                    self._score(mine, stream, frame, backlog)
+
+    def _between_steps(self, mine: object) -> None:
+        """A rollout lasts long: end it when the drive ends, and let the drive loop go first."""
+        if self._owner is not mine:
+            raise _Ended
+        if self._right_of_way is not None:
+            self._right_of_way.give()
 
     def _next_frame(self) -> tuple[Frame | None, int]:
         with self._ready:

@@ -97,7 +97,7 @@ class SlowStream:
 def test_too_slow_drops_rollouts_first_then_every_second_frame_and_counts_both(bundle, statistics, small, clock, camera):
     scorer = WorldModelScorer(bundle, statistics, queue_frames=6, rollout_backlog_frames=3, clock=clock, **small)
     slow = SlowStream()
-    scorer._make_stream = lambda: slow
+    scorer._make_stream = lambda pause: slow
     start(scorer)
     scorer.run_threaded(camera(0), 0.0, 0.2)
     wait_until(lambda: not scorer._queue)  # frame 0 is being worked on
@@ -119,7 +119,7 @@ def test_too_slow_drops_rollouts_first_then_every_second_frame_and_counts_both(b
 def test_a_due_rollout_that_is_left_out_is_counted(bundle, statistics, small, clock, camera):
     scorer = WorldModelScorer(bundle, statistics, rollout_backlog_frames=1, clock=clock, **small)
     slow = SlowStream()
-    scorer._make_stream = lambda: slow
+    scorer._make_stream = lambda pause: slow
     start(scorer)
     scorer.run_threaded(camera(0), 0.0, 0.2)
     wait_until(lambda: not scorer._queue)
@@ -155,7 +155,7 @@ def test_dead_thread_is_noticed_restarted_and_told(scorer, clock, camera, comman
         def rollout_is_due(self, frame):
             raise MemoryError("the thread dies")
 
-    good, scorer._make_stream = scorer._make_stream, Broken
+    good, scorer._make_stream = scorer._make_stream, lambda pause: Broken()
     first, scorer._owner = scorer._worker, None  # let the first thread end, as if it had died
     wait_until(lambda: not first.is_alive())
     told = [tick() for _ in range(3)]
@@ -174,7 +174,7 @@ def test_dead_thread_is_noticed_restarted_and_told(scorer, clock, camera, comman
 
 def test_a_thread_that_hangs_is_replaced_and_may_not_publish_any_more(scorer, clock, camera):
     slow = SlowStream()
-    good, scorer._make_stream = scorer._make_stream, lambda: slow
+    good, scorer._make_stream = scorer._make_stream, lambda pause: slow
     start(scorer)
     scorer.run_threaded(camera(0), 0.0, 0.2)
     wait_until(lambda: not scorer._queue)
@@ -235,6 +235,32 @@ def test_in_a_vehicle_every_frame_is_scored(bundle, statistics, small, camera, c
     assert all(value is not None for values in Page.seen for value in values)
 
 
+def test_shutdown_does_not_wait_for_the_rest_of_a_rollout(bundle, statistics, small, clock, camera, commands):
+    scorer = WorldModelScorer(bundle, statistics, clock=clock, **small)
+    halfway, ended = threading.Event(), threading.Event()
+
+    class LongRollout(SlowStream):
+        def __init__(self, pause):
+            super().__init__()
+            self.pause = pause
+
+        def take(self, frame, allow_rollout=True):
+            halfway.set()
+            ended.wait(PATIENCE_S)
+            self.pause()
+            raise AssertionError("the rollout went on after the drive")
+
+    scorer._make_stream = LongRollout
+    start(scorer)
+    scorer.run_threaded(camera(0), *commands(0))
+    assert halfway.wait(PATIENCE_S)
+    worker, scorer._owner = scorer._worker, None  # what shutdown does before it waits
+    ended.set()
+    worker.join(PATIENCE_S)
+    assert not worker.is_alive() and scorer.counts.frames_scored == 0
+    scorer.shutdown()
+
+
 def test_the_thread_has_its_own_torch_setting(bundle, statistics, small, clock, camera, commands):
     import torch
 
@@ -247,7 +273,7 @@ def test_the_thread_has_its_own_torch_setting(bundle, statistics, small, clock, 
             inside.append(torch.get_num_threads())
             return Scored(frame.time_s, "ok", 0.0, 0.0, {})
 
-    scorer._make_stream = Spy
+    scorer._make_stream = lambda pause: Spy()
     try:
         start(scorer)
         scorer.run_threaded(camera(0), *commands(0))
