@@ -24,8 +24,8 @@ Judgement = tuple[bool, str] | None
 
 
 def repetition_tables(collected: dict[str, Any]) -> list[Table]:
-    """Calibration errors, detection, goals."""
-    return [_ece_table(collected), _auroc_table(collected), _goal_table(collected)]
+    """Calibration errors, detection, goals, and how safe the drives were."""
+    return [_ece_table(collected), _auroc_table(collected), _goal_table(collected), _safety_table(collected)]
 
 
 def _ece_table(collected: dict[str, Any]) -> Table:
@@ -88,6 +88,25 @@ def _goal_table(collected: dict[str, Any]) -> Table:
         judged = {name: judge(run) for name, (_, judge) in GOALS.items()}
         rows.append(Row(run_label(run), {name: Value(text=_said(judgement)) for name, judgement in judged.items()}))
     return Table("repetitions_goals", "Goals, run by run", columns, rows, "Computed from the tables above.", "Run")
+
+
+def _safety_table(collected: dict[str, Any]) -> Table:
+    """AICC+ presumes that half of the nominal share is left under a fault: here is what was left."""
+    protocols = [name for name in collected["runs"][0]["safe_percent"] if name != "nominal"]
+    columns = [Column("nominal", "Nominal, %", 0)] + [Column(name, f"{name.capitalize()}, %", 0) for name in protocols]
+    columns += [Column("left", "share left, mean", 2), Column("gain", "AICC+ below the paper's method, %", 0)]
+    rows = []
+    for run in collected["runs"]:
+        safe = run["safe_percent"]
+        shares = [safe[name] / safe["nominal"] for name in protocols if safe[name] is not None and safe["nominal"]]
+        left = sum(shares) / len(shares) if shares else None
+        values = {name: Value(safe[name]) for name in ("nominal", *protocols)}
+        rows.append(Row(run_label(run), values | {"left": Value(left), "gain": Value(_below(run, PLUS, OURS))}))
+    note = (
+        "Share of frames on which the car is safe. AICC+ presumes that a fault leaves half of the nominal share; where it leaves "
+        "clearly more, the presumption costs instead of gaining."
+    )
+    return Table("repetitions_safety", "How safe the cars were, and what AICC+ gained", columns, rows, note, "Run")
 
 
 def _said(judgement: Judgement) -> str:

@@ -60,6 +60,7 @@ def _run(results: dict[str, Any]) -> dict[str, Any]:
         "about": results["about"],
         "frames": {name: results["data"][name]["frames"] for name in ("nominal", *protocols)},
         "drives": {name: results["data"][name]["sequences"] for name in ("nominal", *protocols)},
+        "safe_percent": {name: results["data"][name]["safe_percent"] for name in ("nominal", *protocols)},
         "predictor_auroc": {name: number_of(results["base_predictor"][name]["mean"]) for name in ("nominal", *protocols)},
         "ece": methods,
         "auroc": {name: {c: number_of(detection[name].get(c)) for c in ("ood_mean", *protocols)} for name in SCORES_KEPT},
