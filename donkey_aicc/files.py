@@ -1,4 +1,4 @@
-"""Writing files so that a crash leaves either the old file or the new one, never half of one."""
+"""Writing files so that a crash leaves either the old file or the new one, never half of one; reading JSON."""
 
 import hashlib
 import json
@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from donkey_aicc.errors import AiccError
 
 
 @contextmanager
@@ -44,6 +46,14 @@ def write_atomic(path: str | Path, content: str | bytes) -> None:
 def write_json(path: str | Path, value: Any, default: Callable[[Any], Any] | None = None) -> None:
     """Write indented JSON atomically; NaN is refused because other readers choke on it."""
     write_atomic(path, json.dumps(value, indent=2, allow_nan=False, default=default) + "\n")
+
+
+def read_json(path: str | Path, advice: str) -> Any:
+    """The content of a JSON file; a missing or damaged one is named together with what to do about it."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AiccError(f"{path} cannot be read ({error}); {advice}") from error
 
 
 def sha256_of(path: str | Path) -> str:

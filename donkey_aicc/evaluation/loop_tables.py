@@ -1,23 +1,17 @@
 """Tables of the comparison between closed and open loop, from open_loop.json alone."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.loop_comparison import LOOPS, OPEN_LOOP, POOLED
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
+from donkey_aicc.files import read_json
 
 
 def read_open_loop(folder: str | Path) -> dict[str, Any] | None:
     """open_loop.json of that folder; None where there is none."""
     path = Path(folder) / f"{OPEN_LOOP}.json"
-    if not path.exists():
-        return None
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise AiccError(f"{path} cannot be read ({error}); make it with: donkey-aicc experiment --open-loop") from error
+    return read_json(path, "make it with: donkey-aicc experiment --open-loop") if path.exists() else None
 
 
 def loop_tables(results: dict[str, Any]) -> list[Table]:

@@ -1,6 +1,5 @@
 """Several experiments side by side: other model seeds, other tracks, the bundle of one track on another."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import BASELINES, OURS
-from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.cells import number_of, rounded
 from donkey_aicc.evaluation.methods import HEATED_TO_OURS, HEATED_TO_PLUS, PLUS, SHIFTED_TO_PLUS
+from donkey_aicc.files import read_json
 
 REPETITIONS = "repetitions"
 METHODS_KEPT = (*BASELINES, OURS, "aicc_plus_heat", PLUS, HEATED_TO_OURS, HEATED_TO_PLUS, SHIFTED_TO_PLUS)
@@ -28,12 +27,7 @@ def collect_runs(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def read_repetitions(folder: str | Path) -> dict[str, Any] | None:
     """repetitions.json of that folder; None where there is none."""
     path = Path(folder) / f"{REPETITIONS}.json"
-    if not path.exists():
-        return None
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise AiccError(f"{path} cannot be read ({error}); make it with: donkey-aicc repetitions EXP...") from error
+    return read_json(path, "make it with: donkey-aicc repetitions EXP...") if path.exists() else None
 
 
 def run_label(run: dict[str, Any]) -> str:

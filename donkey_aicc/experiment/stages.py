@@ -1,6 +1,5 @@
 """The stages of the experiment. Each looks first whether its result is there already."""
 
-import json
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,11 +17,10 @@ from donkey_aicc.data.load import load_sequences
 from donkey_aicc.data.sequence import Sequence
 from donkey_aicc.data.tub_contents import numbers
 from donkey_aicc.data.tub_reader import read_v2_tub
-from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.score_files import IMAGINED, write_mark
 from donkey_aicc.experiment.layout import Layout
 from donkey_aicc.experiment.presets import ExperimentPreset
-from donkey_aicc.files import write_json
+from donkey_aicc.files import read_json, write_json
 from donkey_aicc.imagined_table import ImaginedTable
 from donkey_aicc.recording import plan_nominal, plan_protocol, record
 from donkey_aicc.score_table import ScoreTable
@@ -169,19 +167,13 @@ def calibrate(experiment: Experiment) -> None:
     bundle = Bundle.load(layout.bundle)
     if bundle.calibrator_path.exists():
         return
-    ladders = {family: FamilyLadder.from_json(stored) for family, stored in _read(layout.ladders).items()}
+    stored_ladders = read_json(layout.ladders, f"remove {layout.ladders.parent} and run again")
+    ladders = {family: FamilyLadder.from_json(stored) for family, stored in stored_ladders.items()}
     augmented = Augmented(ScoreTable.load(layout.scores("augmented")), ladders)
     calibration = ScoreTable.load(layout.scores("calibration"))
     result = calibrate_bundle(bundle, calibration, augmented, DEFAULT_METHOD, experiment.model_seed)
     for warning in result.about["warnings"]:
         print(f"   note: {warning}")
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise AiccError(f"{path} cannot be read ({error}); remove {path.parent} and run again") from error
 
 
 def evaluate_and_report(experiment: Experiment) -> None:
