@@ -4,6 +4,7 @@ import torch
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.preprocess import images_to_tensor
+from donkey_aicc.scoring import tta
 from donkey_aicc.scoring.tta import predict_tta, tta_views
 
 
@@ -38,7 +39,9 @@ def test_views_follow_the_definition(images):
     generator, views = rng(1), tta_views(images, rng(1))
     contrast, saturation = generator.uniform(0.7, 1.3, size=(2, 8)).astype(np.float32)
     sigma = generator.uniform(0.0, 0.05, size=8).astype(np.float32)
-    noise = generator.standard_normal((8, 3, 64, 64), dtype=np.float32)
+    starts = generator.integers(tta._NOISE_NUMBERS - 3 * 64 * 64, size=8)
+    numbers = tta._noise(images.device).numpy()
+    noise = [numbers[start : start + 3 * 64 * 64].reshape(3, 64, 64) for start in starts]
 
     def grey(picture):
         return 0.299 * picture[0] + 0.587 * picture[1] + 0.114 * picture[2]
@@ -48,6 +51,17 @@ def test_views_follow_the_definition(images):
             stretched = grey(image).mean() + contrast[number] * (image - grey(image).mean())
             coloured = grey(stretched) + saturation[number] * (stretched - grey(stretched))
             np.testing.assert_allclose(view, np.clip(coloured + sigma[number] * noise[number], 0, 1), atol=1e-5)
+
+
+def test_the_noise_is_gaussian_and_another_in_every_view():
+    grey = torch.full((1, 3, 64, 64), 0.5)
+    noise = (tta_views(grey, rng(), views=30) - 0.5)[0, 1:].flatten(1)
+    noise = noise[noise.std(dim=1) > 0.005]
+    standard = (noise - noise.mean(dim=1, keepdim=True)) / noise.std(dim=1, keepdim=True)
+    assert len(noise) > 20
+    assert noise.std(dim=1).max() < 0.05 * 1.02
+    assert ((standard.abs() < 1).float().mean(dim=1) - 0.683).abs().max() < 0.02
+    assert (torch.corrcoef(standard) - torch.eye(len(noise))).abs().max() < 0.06
 
 
 def test_no_view_is_flipped():
