@@ -17,7 +17,7 @@ from donkey_aicc.files import sha256_of
 from donkey_aicc.manifest import CALIBRATOR, MANIFEST, WEIGHT_FILES, Manifest, read_manifest, write_manifest
 from donkey_aicc.nets import winograd  # noqa: F401  imported early: its constants must not be made on the meta device
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.safety_cnn import SafetyCNN, convolution_channels
 from donkey_aicc.nets.vae import VAE
 from donkey_aicc.preprocess import ActionStats
 
@@ -60,7 +60,7 @@ class Bundle:
         makers: dict[str, Callable[[], nn.Module]] = {
             "vae": VAE,
             "dynamics": LatentDynamics,
-            "safety": lambda: SafetyCNN(horizons),
+            "safety": lambda: SafetyCNN(horizons, convolution_channels(states["safety"])),
         }
         loaded = {name: _filled(make, states[name], folder / WEIGHT_FILES[name], target) for name, make in makers.items()}
         return cls(Nets(**loaded), manifest, folder, target)  # type: ignore[arg-type]

@@ -1,10 +1,16 @@
 """Safety predictor g: one camera frame -> one logit per horizon ("is the car still safe k steps from now?")."""
 
+from collections.abc import Mapping
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 
 FEATURE_SIZE = 128
 DROPOUT = 0.3
+# Most of the parameters are in the first fully connected layer. Wide convolutions would cost the control path several times
+# as much, once for each augmented view, and predict no better (docs/experiments.md).
+CHANNELS = (16, 32, 64, 288)
 
 
 def _block(inputs: int, outputs: int) -> nn.Sequential:
@@ -20,10 +26,10 @@ class SafetyCNN(nn.Module):
     distance- and norm-based methods read.
     """
 
-    def __init__(self, horizons: int = 11) -> None:
+    def __init__(self, horizons: int = 11, channels: tuple[int, ...] = CHANNELS) -> None:
         super().__init__()
-        self.convolutions = nn.Sequential(_block(3, 32), _block(32, 64), _block(64, 128), _block(128, 256))
-        self.first = nn.Linear(256 * 4 * 4, 512)
+        self.convolutions = nn.Sequential(*(_block(*pair) for pair in pairwise((3, *channels))))
+        self.first = nn.Linear(channels[-1] * 4 * 4, 512)
         self.second = nn.Linear(512, FEATURE_SIZE)
         self.third = nn.Linear(FEATURE_SIZE, horizons)
         self.dropout = nn.Dropout(DROPOUT)
@@ -38,3 +44,8 @@ class SafetyCNN(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (B, 3, 64, 64) in [0, 1] -> logits (B, K)."""
         return self.features_and_logits(x)[1]
+
+
+def convolution_channels(state: Mapping[str, Tensor]) -> tuple[int, ...]:
+    """The widths that stored weights have: bundles made before the net became narrower still load."""
+    return tuple(len(weight) for name, weight in sorted(state.items()) if name.startswith("convolutions.") and weight.dim() == 4)

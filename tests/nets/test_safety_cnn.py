@@ -1,6 +1,6 @@
 import torch
 
-from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.safety_cnn import SafetyCNN, convolution_channels
 
 
 def test_gives_one_logit_per_horizon_and_the_features_behind_it():
@@ -24,3 +24,10 @@ def test_dropout_works_in_training_mode_only():
     assert not torch.equal(net(images), net(images))
     net.eval()
     assert torch.equal(net(images), net(images))
+
+
+def test_the_widths_can_be_read_off_the_weights():
+    net = SafetyCNN(3, channels=(8, 4, 2, 16))
+    shuffled = dict(reversed(net.state_dict().items()))
+    assert convolution_channels(shuffled) == (8, 4, 2, 16)
+    SafetyCNN(3, convolution_channels(shuffled)).load_state_dict(shuffled)
