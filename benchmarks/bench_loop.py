@@ -187,6 +187,10 @@ def print_targets(found: dict[str, Any], missed_limit: float) -> None:
         f"  missed ticks: {missed} of {due} ({missed / due:.2%}), wanted {wanted}; {found['missed_at_start']} more in the first "
         f"{WARM_UP_TICKS / RATE_HZ:g} s; {found['rate_hz']:.2f} loops a second"
     )
+    if found["stolen_s"]:
+        print(f"  this is a virtual machine: its host took away {found['stolen_s']:.2f} s of CPU time during the drive")
+        for period in found["late_periods"]:
+            print(f"    a period of {period['ms']:.0f} ms missed a tick; the host took {period['stolen_ms']:.0f} ms in it")
 
 
 def main(wanted_bundle: str | None = None) -> None:

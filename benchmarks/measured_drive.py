@@ -8,6 +8,7 @@ scores were, and whose profiler notes the CPU time of the loop's thread besides 
 
 import importlib.util
 import json
+import os
 import resource
 import sys
 import time
@@ -52,11 +53,13 @@ class MeasuredVehicle(dk.vehicle.Vehicle):
         type(self).made = self
         self.profiler = CpuProfiler()
         self.began_s: list[float] = []
+        self.stolen_s: list[float] = []
         self.work_s: list[float] = []
         self.age_s: list[float] = []
         self.states: list[str] = []
 
     def update_parts(self) -> None:
+        self.stolen_s.append(stolen_so_far_s())
         began = time.perf_counter()
         super().update_parts()
         self.work_s.append(time.perf_counter() - began)
@@ -66,9 +69,25 @@ class MeasuredVehicle(dk.vehicle.Vehicle):
         self.states.append(state)
 
 
-def missed_ticks(began_s: np.ndarray, rate_hz: int) -> int:
-    """Ticks of the clock that passed without a loop: a period of 1.5 ticks counts as one, of 2.5 as two."""
-    return int((np.floor(np.diff(began_s) * rate_hz + 0.5) - 1).clip(min=0).sum())
+def stolen_so_far_s() -> float:
+    """Time since start-up that the host of a virtual machine gave to others although this one wanted to run, all cores."""
+    try:
+        with open("/proc/stat", encoding="ascii") as file:
+            return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):  # not Linux
+        return 0.0
+
+
+def missed_ticks(began_s: np.ndarray, rate_hz: int) -> np.ndarray:
+    """Ticks of the clock that each period let pass without a loop: 1.5 ticks long counts as one, 2.5 as two."""
+    return (np.floor(np.diff(began_s) * rate_hz + 0.5) - 1).clip(min=0).astype(int)
+
+
+def late_periods(began_s: np.ndarray, stolen_s: np.ndarray, rate_hz: int) -> list[dict[str, float]]:
+    """Every period that missed a tick, in ms, with what the host took away during it."""
+    lengths, stolen = 1e3 * np.diff(began_s), 1e3 * np.diff(stolen_s)
+    late = np.flatnonzero(missed_ticks(began_s, rate_hz))
+    return [{"ms": float(lengths[i]), "stolen_ms": float(stolen[i])} for i in late]
 
 
 def times_ms(wall_s: np.ndarray, cpu_s: np.ndarray | None = None) -> dict[str, float]:
@@ -98,8 +117,10 @@ def summary(vehicle: MeasuredVehicle, rate_hz: int, warm_up: int) -> dict[str, A
         "control_path": times_ms(*(np.sum(column, axis=0) for column in zip(*control, strict=True))),
         "ticks": len(warm),
         "rate_hz": (len(warm) - 1) / float(warm[-1] - warm[0]),
-        "missed": missed_ticks(warm, rate_hz),
-        "missed_at_start": missed_ticks(began[: warm_up + 1], rate_hz),
+        "missed": int(missed_ticks(warm, rate_hz).sum()),
+        "late_periods": late_periods(warm, np.array(vehicle.stolen_s[warm_up:]), rate_hz),
+        "stolen_s": vehicle.stolen_s[-1] - vehicle.stolen_s[warm_up],
+        "missed_at_start": int(missed_ticks(began[: warm_up + 1], rate_hz).sum()),
         "drive_s": float(began[-1] - began[0]),
         "counts": vars(scorer.counts),
         "age_s": np.percentile(vehicle.age_s[warm_up:], [50, 99]).tolist(),
