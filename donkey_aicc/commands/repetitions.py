@@ -12,15 +12,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file to write (default docs/results/repetitions.json); `donkey-aicc results` puts it on the page",
     )
+    parser.add_argument(
+        "--add", action="store_true", help="keep the runs that FILE has already, but for those that are given here again"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.evaluation.repetitions import collect_runs
     from donkey_aicc.evaluation.report import read_results
     from donkey_aicc.experiment.layout import Layout
-    from donkey_aicc.files import write_json
+    from donkey_aicc.files import read_json, write_json
 
-    collected = collect_runs([read_results(Layout(Path(folder)).report) for folder in args.experiments])
+    given = [read_results(Layout(Path(folder)).report) for folder in args.experiments]
+    earlier = read_json(Path(args.out), "leave out --add to make it") if args.add else None
+    collected = collect_runs(given, earlier)
     write_json(args.out, collected)
     print(f"written: {args.out} ({len(collected['runs'])} runs)")
     return 0

@@ -17,9 +17,14 @@ SCORES_KEPT = ("rho", "rho_two_sided", "delta", "rho_delta", "latent")
 SEEDS, TRACKS = "seeds", "tracks"
 
 
-def collect_runs(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The numbers that are compared over runs, and their means and spreads over model seeds and over tracks."""
-    runs = [_run(one) for one in results]
+def collect_runs(results: Sequence[dict[str, Any]], earlier: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The numbers that are compared over runs, and their means and spreads over model seeds and over tracks.
+
+    earlier: what this returned before; its runs stay, in their places, unless `results` has the same run again.
+    """
+    by_run = {run_label(run): run for run in (earlier or {}).get("runs", [])}
+    by_run |= {run_label(run): run for run in map(_run, results)}
+    runs = list(by_run.values())
     groups = {SEEDS: _same_track_runs(runs), TRACKS: _one_run_per_track(runs)}
     return {"runs": runs, "spreads": {name: _spread(chosen) for name, chosen in groups.items() if len(chosen) > 1}}
 

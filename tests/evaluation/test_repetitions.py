@@ -39,6 +39,16 @@ def test_spreads_are_over_model_seeds_and_over_tracks_without_the_transfer(colle
     assert len(seeds["runs"]) == 3 and len(tracks["runs"]) == 2
 
 
+def test_a_run_can_be_added_or_made_again_without_the_others(results, collected):
+    again = varied(results, "loop", 1, 0.30, 0.09)
+    more = varied(results, "chicane", 0, 0.11, 0.09)
+    later = collect_runs([again, more], collected)
+    assert [run["about"]["track"] for run in later["runs"]] == ["loop", "loop", "loop", "oval", "loop", "chicane"]
+    assert later["runs"][1]["ece"]["tta_rho_delta"]["ood"] == pytest.approx(0.30)
+    assert later["runs"][0] == collected["runs"][0]
+    assert len(later["spreads"]["tracks"]["runs"]) == 3
+
+
 def test_goals_are_judged_run_by_run(collected):
     judge = GOALS["plus"][1]
     assert [judge(run)[0] for run in collected["runs"]] == [True, True, False, True, False]
