@@ -189,6 +189,9 @@ def print_targets(found: dict[str, Any], missed_limit: float) -> None:
     )
     if found["stolen_s"]:
         print(f"  this is a virtual machine: its host took away {found['stolen_s']:.2f} s of CPU time during the drive")
+        if untouched := found["control_path_untouched"]:
+            ticks = f"{found['untouched_ticks']} ticks in which it took nothing"
+            print(f"    in the {ticks}: control path p50 {untouched['p50']:.1f} ms, p99 {untouched['p99']:.1f} ms")
         for period in found["late_periods"]:
             print(f"    a period of {period['ms']:.0f} ms missed a tick; the host took {period['stolen_ms']:.0f} ms in it")
 

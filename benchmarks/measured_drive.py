@@ -108,18 +108,22 @@ def summary(vehicle: MeasuredVehicle, rate_hz: int, warm_up: int) -> dict[str, A
     began = np.array(vehicle.began_s)
     warm = began[warm_up:]
     parts = list(part_times(vehicle, warm_up))
-    control = [(wall, cpu) for name, wall, cpu in parts if name in CONTROL_PATH]
+    control = [np.sum(column, axis=0) for column in zip(*((w, c) for name, w, c in parts if name in CONTROL_PATH), strict=True)]
+    stolen = np.array(vehicle.stolen_s[warm_up:])
+    untouched = np.append(np.diff(stolen) == 0.0, False)  # nobody knows how long the last tick went on
     scorer = next(entry["part"] for entry in vehicle.parts if isinstance(entry["part"], WorldModelScorer))
     used = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "parts": [(name, times_ms(wall, cpu)) for name, wall, cpu in parts],
         "loop": times_ms(np.array(vehicle.work_s[warm_up:])),
-        "control_path": times_ms(*(np.sum(column, axis=0) for column in zip(*control, strict=True))),
+        "control_path": times_ms(*control),
+        "control_path_untouched": times_ms(control[0][untouched]) if untouched.any() else None,
+        "untouched_ticks": int(untouched.sum()),
         "ticks": len(warm),
         "rate_hz": (len(warm) - 1) / float(warm[-1] - warm[0]),
         "missed": int(missed_ticks(warm, rate_hz).sum()),
-        "late_periods": late_periods(warm, np.array(vehicle.stolen_s[warm_up:]), rate_hz),
-        "stolen_s": vehicle.stolen_s[-1] - vehicle.stolen_s[warm_up],
+        "late_periods": late_periods(warm, stolen, rate_hz),
+        "stolen_s": float(stolen[-1] - stolen[0]),
         "missed_at_start": int(missed_ticks(began[: warm_up + 1], rate_hz).sum()),
         "drive_s": float(began[-1] - began[0]),
         "counts": vars(scorer.counts),
