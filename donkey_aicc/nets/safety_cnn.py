@@ -47,5 +47,9 @@ class SafetyCNN(nn.Module):
 
 
 def convolution_channels(state: Mapping[str, Tensor]) -> tuple[int, ...]:
-    """The widths that stored weights have: bundles made before the net became narrower still load."""
-    return tuple(len(weight) for name, weight in sorted(state.items()) if name.startswith("convolutions.") and weight.dim() == 4)
+    """The widths that stored weights have: bundles made before the net became narrower still load.
+
+    Weights of some other net get the usual widths, so that loading them says what does not fit.
+    """
+    found = tuple(len(weight) for name, weight in sorted(state.items()) if name.startswith("convolutions.") and weight.dim() == 4)
+    return found if len(found) == len(CHANNELS) else CHANNELS

@@ -1,6 +1,6 @@
 import torch
 
-from donkey_aicc.nets.safety_cnn import SafetyCNN, convolution_channels
+from donkey_aicc.nets.safety_cnn import CHANNELS, SafetyCNN, convolution_channels
 
 
 def test_gives_one_logit_per_horizon_and_the_features_behind_it():
@@ -31,3 +31,7 @@ def test_the_widths_can_be_read_off_the_weights():
     shuffled = dict(reversed(net.state_dict().items()))
     assert convolution_channels(shuffled) == (8, 4, 2, 16)
     SafetyCNN(3, convolution_channels(shuffled)).load_state_dict(shuffled)
+
+
+def test_weights_of_another_net_have_the_usual_widths():
+    assert convolution_channels({"encoder.weight": torch.zeros(5, 3, 3, 3)}) == CHANNELS
