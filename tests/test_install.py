@@ -251,6 +251,12 @@ def test_a_mistake_in_an_installed_car_is_one_line_and_exit_code_2(donkey_car):
 
 
 def _start(car):
+    """As from a terminal: a script that runs the tests in the background hands an ignored Ctrl-C down to them."""
     return subprocess.Popen(
-        [sys.executable, "manage.py", "drive"], cwd=car, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [sys.executable, "manage.py", "drive"],
+        cwd=car,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
