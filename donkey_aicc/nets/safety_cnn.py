@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 FEATURE_SIZE = 128
 DROPOUT = 0.3
-# Most of the parameters are in the first fully connected layer. Wide convolutions would cost the control path several times
-# as much, once for each augmented view, and predict no better (docs/experiments.md).
+# Most of the parameters are in the first fully connected layer. Convolutions twice as wide would cost the control path more than
+# twice as much, for each of the augmented views, and predict no better (docs/experiments.md).
 CHANNELS = (16, 32, 64, 288)
 
 
