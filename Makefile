@@ -10,7 +10,7 @@ READY := $(VENV)/.filled
 IS_PYTHON_311 := import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow bench results lint format clean
+.PHONY: help demo cockpit test test-slow bench results lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -18,6 +18,11 @@ help: ## list the targets
 demo: $(READY) ## drive the embedded simulator and write pictures to demo_output/
 	@echo "== Driving the demo; results go to demo_output/"
 	@$(PY) -m donkey_aicc demo --out demo_output
+
+cockpit: $(READY) ## a simulated car that drives by itself, with the live cockpit in your browser; Ctrl-C ends
+	@if [ ! -d cockpit_car ]; then $(PY) -m donkey_aicc createcar --path cockpit_car >/dev/null && echo 'AICC_BUNDLE = "reference"' >> cockpit_car/myconfig.py; fi
+	@echo "== Open the link below; the drive is recorded in cockpit_car/data"
+	@cd cockpit_car && $(abspath $(PY)) manage.py drive --headless
 
 test: lint ## lint, then all tests but the slow ones
 	@echo "== Running the tests with $(WORKERS) workers"
@@ -31,7 +36,7 @@ bench: $(READY) ## print timings of this machine
 	@$(PY) benchmarks/run_all.py
 
 results: $(READY) ## write docs/results.md from docs/results/results.json
-	@$(PY) -m donkey_aicc results
+	@$(PY) -m studies results
 
 lint: $(READY) ## ruff (rules and format) and mypy
 	@echo "== Checking rules, format and types"
@@ -46,7 +51,7 @@ format: $(READY) ## put all files into the project's format
 
 clean: ## remove the virtual environment, caches, build leftovers and demo_output/
 	@echo "== Removing what can be made again"
-	@rm -rf build dist *.egg-info demo_output bench_output .pytest_cache .ruff_cache .mypy_cache .coverage
+	@rm -rf build dist *.egg-info demo_output cockpit_car bench_output .pytest_cache .ruff_cache .mypy_cache .coverage
 	@find . -name __pycache__ -type d -not -path "./$(VENV)/*" -prune -exec rm -rf {} +
 	@if [ -f "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi
 

@@ -26,9 +26,9 @@ from typing import Any
 
 from bench_parts import make_bundle, make_calibrator
 
-from donkey_aicc.bundle import Bundle
-from donkey_aicc.calibrator_file import save_calibrator
-from donkey_aicc.createcar import create_car
+from donkey_aicc.calibration.calibrator_file import save_calibrator
+from donkey_aicc.car.new_car import create_car
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.resources import models_dir
 
 RATE_HZ = 20

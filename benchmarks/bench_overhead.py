@@ -7,11 +7,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from donkey_aicc.data.overhead.setup_file import OverheadSetup, parse_setup
-from donkey_aicc.data.overhead.tracking import track_marker
-from donkey_aicc.data.overhead.video import Video
-from donkey_aicc.sim.overhead import OverheadCamera
-from donkey_aicc.sim.tracks import make_track
+from donkey_aicc.overhead.setup_file import OverheadSetup, parse_setup
+from donkey_aicc.overhead.tracking import track_marker
+from donkey_aicc.overhead.video import Video
+from donkey_aicc.simulator.tracks import make_track
+from donkey_aicc.simulator.view_from_above import OverheadCamera
 
 SIZE = (1280, 720)
 SECONDS = 10.0

@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from donkey_aicc.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.statistics import ScoreStatistics
-from donkey_aicc.manifest import Manifest
+from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
-from donkey_aicc.score_table import HORIZONS, ScoreTable
+from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable
 
 CONTROL_PATH_LIMIT_MS = 15.0
 
@@ -78,7 +78,7 @@ def bench_costs(bundle: Bundle, calibrator: AnomalyTemperature) -> None:
     """Each part alone, on one thread."""
     predictor = SafetyPredictor(bundle)
     tta = TTA(predictor, details=True)
-    scorer = WorldModelScorer(bundle, calibrator.statistics)
+    scorer = WorldModelScorer(bundle, calibrator.statistics, calibrator.settings)
     part = AnomalyCalibrator(calibrator, bundle.horizons)
     times: dict[str, list[float]] = {name: [] for name in ("predictor", "TTA (9 views)", "scorer", "calibrator", "control path")}
     for number, image in enumerate(frames(240)):

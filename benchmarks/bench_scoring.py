@@ -15,28 +15,28 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from donkey_aicc.bundle import Bundle
-from donkey_aicc.data.load import load_sequences
-from donkey_aicc.data.sequence import Sequence, make_sequence
-from donkey_aicc.evaluation.runtime import cost_ms
+from benchmarks.cold_start import cold_start_scores, memory_difference
+from benchmarks.runtime import cost_ms
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.preprocess import ActionStats, images_to_tensor
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
-from donkey_aicc.preprocess import ActionStats, images_to_tensor
-from donkey_aicc.score_table import HORIZONS
-from donkey_aicc.scoring.cold_start import cold_start_scores, memory_difference
 from donkey_aicc.scoring.dynamics import RolloutScore
 from donkey_aicc.scoring.features import ControlFeatures
 from donkey_aicc.scoring.inference import for_inference
 from donkey_aicc.scoring.mc_dropout import mc_dropout_std
-from donkey_aicc.scoring.parallel import score_sequences
+from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.perception import PerceptionScore
 from donkey_aicc.scoring.randomness import FrameRandomness
-from donkey_aicc.scoring.score import ScoreSettings
+from donkey_aicc.scoring.score_table import HORIZONS
+from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 from donkey_aicc.scoring.tta import predict_tta, tta_views
+from donkey_aicc.tubs.drive import Drive, make_drive
+from donkey_aicc.tubs.load import load_drives
 
-SETTINGS = ScoreSettings()
+SETTINGS, LANES = ScoreSettings(), BatchSettings().lanes
 TARGET_RATIO = 50.0
 TURNS = 5
 
@@ -49,13 +49,13 @@ def untrained_bundle() -> SimpleNamespace:
     return SimpleNamespace(**nets, action_stats=ActionStats(np.zeros(2), np.ones(2)), horizons=HORIZONS)
 
 
-def made_up_drive(frames: int, number: int) -> Sequence:
+def made_up_drive(frames: int, number: int) -> Drive:
     rng = np.random.default_rng(number)
     images = rng.integers(0, 256, (frames, 64, 64, 3), dtype=np.uint8)
-    return make_sequence(f"made up {number}", "s", images, rng.uniform(-1, 1, (frames, 2)))
+    return make_drive(f"made up {number}", "s", images, rng.uniform(-1, 1, (frames, 2)))
 
 
-def print_parts(bundle: Bundle, drive: Sequence) -> None:
+def print_parts(bundle: Bundle, drive: Drive) -> None:
     image, vae, safety = images_to_tensor(drive.images[:1]), for_inference(bundle.vae), for_inference(bundle.safety)
     randomness, rng = FrameRandomness(0, SETTINGS.samples), np.random.default_rng(0)
     perception, control = PerceptionScore(vae, 1, SETTINGS.context), ControlFeatures(1, SETTINGS.context)
@@ -77,9 +77,9 @@ def print_parts(bundle: Bundle, drive: Sequence) -> None:
         print(f"scoring part: {name:30s} {ms:8.2f} ms")
 
 
-def stream_ms(bundle: Bundle, drives: list[Sequence], frames: int) -> float:
+def stream_ms(bundle: Bundle, drives: list[Drive], frames: int) -> float:
     """Amortised ms per frame of the scores alone (no predictor), all drives as lanes of one stream."""
-    scorer = StreamScorer(bundle, lanes=len(drives))
+    scorer = StreamScorer(bundle, SETTINGS, lanes=len(drives))
     start = 0.0
     for t in range(frames + 1):
         if t == 1:  # frame 0 warms up; then whole periods of the rollout
@@ -88,7 +88,7 @@ def stream_ms(bundle: Bundle, drives: list[Sequence], frames: int) -> float:
     return 1e3 * (time.process_time() - start) / (frames * len(drives))
 
 
-def print_ratios(bundle: Bundle, drives: list[Sequence]) -> None:
+def print_ratios(bundle: Bundle, drives: list[Drive]) -> None:
     """Streaming and batch against two cold starts: a straightforward one, and one with the net's own fast convolution.
 
     They take turns, and the medians count: the speed of a shared machine changes from one second to the next.
@@ -104,7 +104,7 @@ def print_ratios(bundle: Bundle, drives: list[Sequence]) -> None:
             lambda: cold_start_scores(bundle, drives[0], SETTINGS.context, SETTINGS), 1
         ),
         "streaming, one lane": lambda: stream_ms(bundle, drives[:1], 2 * SETTINGS.rollout_every),
-        f"batch of {SETTINGS.lanes} lanes": lambda: stream_ms(bundle, drives, SETTINGS.rollout_every),
+        f"batch of {LANES} lanes": lambda: stream_ms(bundle, drives, SETTINGS.rollout_every),
     }
     taken = [[measure() for measure in turns.values()] for _ in range(TURNS)]
     found = dict(zip(turns, np.median(taken, axis=0).tolist(), strict=True))
@@ -120,17 +120,17 @@ def print_ratios(bundle: Bundle, drives: list[Sequence]) -> None:
 
 def main() -> None:
     torch.set_num_threads(1)
-    drives = [made_up_drive(SETTINGS.context + 1, number) for number in range(SETTINGS.lanes)]
+    drives = [made_up_drive(SETTINGS.context + 1, number) for number in range(LANES)]
     bundle = Bundle.load(sys.argv[1]) if len(sys.argv) > 1 else untrained_bundle()
     print_parts(bundle, drives[0])
     print_ratios(bundle, drives)
     start = time.process_time()
-    score_sequences(bundle, [drive.part(0, 20) for drive in drives])
+    score_drives(bundle, [drive.part(0, 20) for drive in drives])
     rate = 20 * len(drives) / (time.process_time() - start)
     print(f"batch with predictor, TTA and MC dropout: {rate:.1f} frames per CPU second on one thread")
     if len(sys.argv) > 2:
-        nominal = load_sequences(sys.argv[2:], min_length=SETTINGS.context + 20, tau=None).sequences
-        print(memory_difference(bundle, nominal, score_sequences(bundle, nominal), SETTINGS))
+        nominal = load_drives(sys.argv[2:], min_length=SETTINGS.context + 20, tau=None).sequences
+        print(memory_difference(bundle, nominal, score_drives(bundle, nominal), SETTINGS))
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ import time
 
 import cv2
 
-from donkey_aicc.sim.expert import Expert
-from donkey_aicc.sim.tracks import TRACK_NAMES
-from donkey_aicc.sim.world import World
+from donkey_aicc.simulator.expert import Expert
+from donkey_aicc.simulator.tracks import TRACK_NAMES
+from donkey_aicc.simulator.world import World
 
 STEPS = 1500
 

@@ -14,12 +14,11 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from donkey_aicc.data.sequence import make_sequence
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
-from donkey_aicc.preprocess import ActionStats
-from donkey_aicc.score_table import HORIZONS
+from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.training.frames import FramePool, encode_all
 from donkey_aicc.training.presets import PRESETS
 from donkey_aicc.training.rollouts import LatentPool
@@ -27,6 +26,7 @@ from donkey_aicc.training.train_dynamics import DynamicsTask
 from donkey_aicc.training.train_safety import SafetyTask
 from donkey_aicc.training.train_vae import VaeTask
 from donkey_aicc.training.trainer import Task
+from donkey_aicc.tubs.drive import make_drive
 
 CPU = torch.device("cpu")
 FRAMES = 400
@@ -58,7 +58,7 @@ def noise_pool() -> FramePool:
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (FRAMES, 64, 64, 3), dtype=np.uint8)
     safe = (rng.random(FRAMES) < 0.5).astype(np.float32)
-    return FramePool([make_sequence("noise", "0", images, rng.uniform(-1, 1, (FRAMES, 2)), safe=safe)])
+    return FramePool([make_drive("noise", "0", images, rng.uniform(-1, 1, (FRAMES, 2)), safe=safe)])
 
 
 LAST_EPOCH = 10**6  # full predicted stretch, no teacher forcing

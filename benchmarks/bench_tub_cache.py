@@ -16,7 +16,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from donkey_aicc.data.load import load_sequences
+from donkey_aicc.tubs.load import load_drives
 
 RECORDS = 2000
 TARGET = 10.0
@@ -46,7 +46,7 @@ def timed(work):
 
 def read_with_cache(tub: Path, cache: Path) -> int:
     """Everything a training does: read catalogs, cut, label, and touch every pixel."""
-    data = load_sequences([tub], cache_dir=cache)
+    data = load_drives([tub], cache_dir=cache)
     for sequence in data.sequences:
         sequence.images.max()
     return sum(len(sequence) for sequence in data.sequences)

@@ -12,19 +12,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from donkey_aicc.anomalies.corruptions import corrupt
-from donkey_aicc.anomalies.d_aug import SEVERITIES, VISUAL_FAMILIES
-from donkey_aicc.anomalies.faults import Fault
-from donkey_aicc.bundle import Bundle
-from donkey_aicc.calibrator_file import read_calibrator_file
-from donkey_aicc.parts.torch_pilot import TorchPilot
-from donkey_aicc.preprocess import to_model_image
+from donkey_aicc.calibration.calibrator_file import read_calibrator_file
+from donkey_aicc.faults.corruptions import corrupt
+from donkey_aicc.faults.d_aug import SEVERITIES, VISUAL_FAMILIES
+from donkey_aicc.faults.fault import Fault
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.nets.torch_pilot import TorchPilot
 from donkey_aicc.resources import models_dir
-from donkey_aicc.score_table import HORIZONS
-from donkey_aicc.sim.drive import drive
-from donkey_aicc.sim.drivers import VisionDriver
-from donkey_aicc.sim.tracks import TRACK_NAMES
-from donkey_aicc.sim.world import World
+from donkey_aicc.scoring.score_table import HORIZONS
+from donkey_aicc.simulator.drivers import VisionDriver
+from donkey_aicc.simulator.driving import drive
+from donkey_aicc.simulator.tracks import TRACK_NAMES
+from donkey_aicc.simulator.world import World
 
 NOMINAL_DRIVES, FAULTY_DRIVES = 6, 2  # faulty ones: of each family and severity
 FRAMES = 300  # of a drive, the 100 before the fault included

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import torch
 
-from donkey_aicc.bundle import Bundle
-from donkey_aicc.calibrator_file import weights_fingerprint
-from donkey_aicc.data.load import load_sequences
+from benchmarks.cold_start import memory_difference
+from donkey_aicc.calibration.calibrator_file import weights_fingerprint
 from donkey_aicc.evaluation.score_files import check_mark
-from donkey_aicc.score_table import ScoreTable
-from donkey_aicc.scoring.cold_start import memory_difference
-from donkey_aicc.scoring.score import ScoreSettings
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.tubs.load import load_drives
 
 
 def main(bundle_dir: str, scores_dir: str, frames: str, *tubs: str) -> None:
@@ -26,7 +26,7 @@ def main(bundle_dir: str, scores_dir: str, frames: str, *tubs: str) -> None:
     bundle, scores = Bundle.load(bundle_dir), Path(scores_dir)
     check_mark(scores, weights_fingerprint(bundle))
     calibration, test = (ScoreTable.load(scores / f"{side}.npz") for side in ("calibration", "test"))
-    drives = [drive for drive in load_sequences(tubs, tau=bundle.manifest.tau).sequences if drive.id in test.sequences()]
+    drives = [drive for drive in load_drives(tubs, tau=bundle.manifest.tau).sequences if drive.id in test.sequences()]
     settings = ScoreSettings(context=bundle.manifest.context)
     print(memory_difference(bundle, drives, test, settings, int(frames), nominal=calibration))
 

@@ -24,6 +24,7 @@ FRAME_SCORES = "aicc/frame_scores"  # scores of the predictor's own pass by name
 CONFIDENCE = "aicc/confidence"
 CONFIDENCE_MIN = "aicc/confidence_min"
 STATUS = "aicc/status"
+GRADE = "aicc/grade"  # of the scores: full, half or light
 ACTION = "aicc/action"
 
 CLEAN_IMAGE = "aicc/clean_image"

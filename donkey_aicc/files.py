@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.errors import AiccError
+from donkey_aicc.untrusted import read_untrusted_json
 
 
 @contextmanager
@@ -51,8 +52,8 @@ def write_json(path: str | Path, value: Any, default: Callable[[Any], Any] | Non
 def read_json(path: str | Path, advice: str) -> Any:
     """The content of a JSON file; a missing or damaged one is named together with what to do about it."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return read_untrusted_json(path)
+    except (OSError, AiccError) as error:
         raise AiccError(f"{path} cannot be read ({error}); {advice}") from error
 
 

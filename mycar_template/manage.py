@@ -47,27 +47,27 @@ from donkeycar.templates.complete import (
     add_user_controller,
 )
 
-from donkey_aicc import car, channels
-from donkey_aicc.config import AiccConfig
+from donkey_aicc import channels
+from donkey_aicc.car import template as car
+from donkey_aicc.car.config import AiccConfig
+from donkey_aicc.car.wiring import add_aicc
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts.drive_log import DriveLog
 from donkey_aicc.parts.drive_stopper import DriveStopper
 from donkey_aicc.parts.headless_controller import HeadlessController
-from donkey_aicc.parts.sim_progress import SessionCut
-from donkey_aicc.wiring import add_aicc
+from donkey_aicc.simulator.sim_progress import SessionCut
 
 AS_FAST_AS_POSSIBLE_HZ = 100_000
 
 
-def drive(cfg, model=None, model_type=None, laps=None, headless=False, fast=False, use_joystick=False):
+def drive(cfg, aicc, model=None, model_type=None, laps=None, headless=False, fast=False, use_joystick=False):
     """Build the vehicle, part by part in the order of the drive loop, and run it. Returns the exit code."""
-    aicc = AiccConfig.from_donkey(cfg)
     car.check_donkeycar_keys(cfg, simulated=aicc.sim)
     V = dk.vehicle.Vehicle()
 
     simulator = None
     if aicc.sim:
-        simulator = car.add_embedded_simulator(V, cfg)
+        simulator = car.add_embedded_simulator(V, cfg, aicc)
     else:
         car.check_image_size(cfg)
         add_simulator(V, cfg)
@@ -86,7 +86,7 @@ def drive(cfg, model=None, model_type=None, laps=None, headless=False, fast=Fals
     if not aicc.sim:
         add_imu(V, cfg)
 
-    car.add_pilot(V, cfg, model, model_type)
+    car.add_pilot(V, cfg, model, model_type, aicc)
     launcher = AiLaunch(cfg.AI_LAUNCH_DURATION, cfg.AI_LAUNCH_THROTTLE, cfg.AI_LAUNCH_KEEP_ENABLED)
     V.add(launcher, inputs=["user/mode", "pilot/throttle"], outputs=["pilot/throttle"])
     V.add(
@@ -100,7 +100,7 @@ def drive(cfg, model=None, model_type=None, laps=None, headless=False, fast=Fals
     if not aicc.sim:
         add_drivetrain(V, cfg)
 
-    inputs, types = add_aicc(V, cfg, *car.tub_channels(cfg))  # finds the places of our parts among those above
+    inputs, types = add_aicc(V, cfg, *car.tub_channels(cfg), config=aicc)  # finds the places of our parts among those above
     Path(cfg.DATA_PATH).mkdir(parents=True, exist_ok=True)
     tub_path = TubHandler(path=cfg.DATA_PATH).create_tub_path() if cfg.AUTO_CREATE_NEW_TUB else cfg.DATA_PATH
     writer = TubWriter(tub_path, inputs=inputs, types=types, metadata=getattr(cfg, "METADATA", []))
@@ -168,7 +168,7 @@ def main(args):
     if headless:
         cfg.RECORD_DURING_AI = True
     model = args["--model"] or (car.SHIPPED_PILOT if aicc.sim else None)
-    return drive(cfg, model, args["--type"], laps, headless, fast, use_joystick)
+    return drive(cfg, aicc, model, args["--type"], laps, headless, fast, use_joystick)
 
 
 def whole_number(name, text, at_least):

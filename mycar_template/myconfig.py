@@ -55,17 +55,24 @@
 # AICC_MARK_BUTTON = None
 # AICC_MARK_JOYSTICK_BUTTON = None
 
+# ---- The cockpit: http://<car>:8887/aicc -------------------------------------------------------------------------
+# Shows what the monitor thinks, and lets whoever has the token inject faults, mark frames and change modes. The token is
+# printed at every start as a link and a QR code; a fixed one (8 or more letters and digits) keeps the link the same.
+# AICC_COCKPIT = True
+# AICC_WEB_TOKEN = None
+# "token": looking needs the token too.
+# AICC_WEB_VIEW = "open"
+
 # ---- The monitor ----------------------------------------------------------------------------------------------
 # Folder of a trained bundle, or the name of a shipped one. None: the car drives without safety prediction.
 # AICC_BUNDLE = None
 
-# Views per frame in test-time augmentation.
-# AICC_TTA_VIEWS = 9
-
-# Dropout samples of the world model, and frames between two of its looks ahead. Change both only together with offline scoring.
-# AICC_SCORE_SAMPLES = 20
-# AICC_ROLLOUT_EVERY = 10
-# AICC_MONITOR_SEED = 0
+# Views, dropout samples, frames between two looks ahead and the seed come from the bundle's calibrator: a confidence means
+# something only with the settings it was fitted for. Without a calibrator these keys set them.
+# AICC_TTA_VIEWS = None
+# AICC_SCORE_SAMPLES = None
+# AICC_ROLLOUT_EVERY = None
+# AICC_MONITOR_SEED = None
 
 # False: score inside the drive loop, for drives that run faster than real time (`--fast` does that for you).
 # AICC_SCORER_THREADED = True

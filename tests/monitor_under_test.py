@@ -6,19 +6,20 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from donkey_aicc.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
+from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.calibration.statistics import ScoreStatistics
-from donkey_aicc.calibrator_file import save_calibrator
-from donkey_aicc.manifest import Manifest
+from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import LATENT_CHANNELS, VAE
+from donkey_aicc.scoring.settings import ScoreSettings
 from tests.synthetic_scores import synthetic_table
 
 HORIZONS = (1, 5)
 CONTEXT = 5
-SETTINGS = {"AICC_SCORE_SAMPLES": 2}  # cheap enough for a test
+SETTINGS = ScoreSettings(samples=2, context=CONTEXT)  # cheap enough for a test
 
 
 def make_bundle(folder: Path) -> Path:
@@ -38,5 +39,6 @@ def add_calibrator(bundle: Path) -> AnomalyTemperature:
     table = synthetic_table(np.random.default_rng(0), horizons=HORIZONS)
     latent = np.random.default_rng(0).normal(size=(len(table), LATENT_CHANNELS))
     fitted.statistics = ScoreStatistics.fit(replace(table, latent=latent))
+    fitted.settings = SETTINGS
     save_calibrator(Bundle.load(bundle), fitted, {})
     return fitted

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 
-from tornado.httpclient import AsyncHTTPClient
+from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import websocket_connect
 
 BUTTONS = ("w1", "w2", "w3", "w4", "w5")
@@ -31,7 +31,8 @@ class Page:
         end = time.monotonic() + PATIENCE_S
         while True:
             try:
-                self.socket = await websocket_connect(f"ws://localhost:{self.port}/wsDrive")
+                asked = HTTPRequest(f"ws://localhost:{self.port}/wsDrive", headers=self._origin())
+                self.socket = await websocket_connect(asked)
                 return
             except OSError:
                 assert time.monotonic() < end, "the web page never came up"
@@ -48,8 +49,12 @@ class Page:
         await self.watch()
 
     async def post(self, **fields):
-        await AsyncHTTPClient().fetch(f"http://localhost:{self.port}/drive", method="POST", body=json.dumps(fields))
+        address = f"http://localhost:{self.port}/drive"
+        await AsyncHTTPClient().fetch(address, method="POST", body=json.dumps(fields), headers=self._origin())
         await self.watch()
+
+    def _origin(self):
+        return {"Origin": f"http://localhost:{self.port}"}
 
     async def watch(self, records=6):
         """Until the drive has gone on by so many records."""

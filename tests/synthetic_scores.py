@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from donkey_aicc.score_table import HORIZONS, ScoreTable
+from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable
 
 
 def synthetic_table(

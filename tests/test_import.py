@@ -1,5 +1,6 @@
 """Importing the package and asking for help stay cheap: nothing heavy is loaded until something needs it."""
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 HEAVY = ("torch", "sklearn", "matplotlib", "pandas")
 
 
-@pytest.mark.parametrize("module", ["donkey_aicc", "donkey_aicc.cli", "donkey_aicc.channels", "donkey_aicc.resources"])
+@pytest.mark.parametrize("module", ["donkey_aicc", "donkey_aicc.cli", "donkey_aicc.parts", "donkey_aicc.car.wiring"])
 def test_import_loads_nothing_heavy(module):
     # A process of its own: the test run itself has long loaded all of them.
     code = f"import sys, {module}; print(*[name for name in {HEAVY!r} if name in sys.modules])"
@@ -17,11 +18,12 @@ def test_import_loads_nothing_heavy(module):
     assert result.stdout.strip() == ""
 
 
-def test_every_public_name_can_be_loaded():
-    import donkey_aicc
-
-    for name in donkey_aicc.__all__:
-        assert getattr(donkey_aicc, name) is not None
+@pytest.mark.parametrize("package", ["donkey_aicc", "donkey_aicc.parts", "donkey_aicc.car"])
+def test_every_public_name_can_be_loaded(package):
+    module = importlib.import_module(package)
+    assert module.__all__ and set(module.__all__) <= set(dir(module))
+    for name in module.__all__:
+        assert getattr(module, name) is not None
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -8,10 +8,10 @@ import numpy as np
 from donkey_aicc.calibration.base import Calibrator, ScoreMap
 from donkey_aicc.calibration.heating import HeatingProblem, base_logits, fit_weights, validation_rows
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.probability import logit, mean_nll, sigmoid
-from donkey_aicc.calibration.temperature import by_horizon, by_text, fit_temperatures
+from donkey_aicc.calibration.probability import logit, mean_nll, non_negative, sigmoid
+from donkey_aicc.calibration.temperature import by_text, fit_temperatures, stored_temperatures
 from donkey_aicc.errors import AiccError
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 
 class AnomalyTemperature(Calibrator):
@@ -65,7 +65,7 @@ class AnomalyTemperature(Calibrator):
         logits, labels, scores, held_out = self._stacked(pool, augmented_rows)
         train = HeatingProblem(logits[~held_out], labels[~held_out], scores[~held_out])
         validation = HeatingProblem(logits[held_out], labels[held_out], scores[held_out])
-        weights = fit_weights(train, validation, scores.shape[1])
+        weights = fit_weights(train, validation, HeatingProblem(logits, labels, scores), scores.shape[1])
         return {name: float(weight) for name, weight in zip(self.score_names, weights, strict=True)}
 
     def _stacked(self, pool: Pool, augmented_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -106,5 +106,5 @@ class AnomalyTemperature(Calibrator):
         return {"temperatures": by_text(self.temperatures), "weights": dict(self.weights)}
 
     def load_parameters(self, stored: dict[str, Any]) -> None:
-        self.temperatures = by_horizon(stored["temperatures"])
-        self.weights = {name: float(stored["weights"][name]) for name in self.score_names}
+        self.temperatures = stored_temperatures(stored["temperatures"])
+        self.weights = {name: non_negative(name, stored["weights"][name]) for name in self.score_names}

@@ -9,8 +9,9 @@ import numpy as np
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.probability import checked_probability
 from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
-from donkey_aicc.errors import AiccError
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.errors import DAMAGE, AiccError
+from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.settings import ScoreSettings
 
 ScoreMap = Mapping[str, np.ndarray]
 Self = TypeVar("Self", bound="Calibrator")
@@ -27,6 +28,7 @@ class Calibrator(ABC):
         self.uses_tta = uses_tta  # p_tta instead of p_safe
         self.score_names = score_names  # anomaly scores that `calibrate` reads
         self.statistics: ScoreStatistics | None = None
+        self.settings = ScoreSettings()  # how the scores that it was fitted on were computed
         self.fit_report: dict[str, Any] = {}  # numbers about the fit, for people
 
     @abstractmethod
@@ -73,6 +75,7 @@ class Calibrator(ABC):
             "uses_tta": self.uses_tta,
             "score_names": list(self.score_names),
             "parameters": self.parameters(),
+            "settings": self.settings.to_json(),
             "statistics": None if self.statistics is None else self.statistics.to_json(),
             "fit_report": self.fit_report,
         }
@@ -88,8 +91,10 @@ class Calibrator(ABC):
             calibrator.load_parameters(stored["parameters"])
             if stored["statistics"] is not None:
                 calibrator.statistics = ScoreStatistics.from_json(stored["statistics"])
+            if "settings" in stored:  # files made before the settings were stored have the old defaults
+                calibrator.settings = ScoreSettings.from_json(stored["settings"])
             calibrator.fit_report = dict(stored.get("fit_report", {}))
-        except (KeyError, TypeError, ValueError) as error:
+        except DAMAGE as error:
             raise AiccError(f"calibrator of kind {stored.get('kind')!r} is damaged or of another version: {error!r}") from error
         return calibrator
 

@@ -7,13 +7,18 @@ from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.cautious import CautiousTemperature
 from donkey_aicc.calibration.controls import ConstantBaseRate, PooledTemperature, UniformHeating, UniformShift
-from donkey_aicc.calibration.dac import DensityAwareCalibration
+from donkey_aicc.calibration.dac import AUTHORS, DensityAwareCalibration
+from donkey_aicc.calibration.ensemble_temperature import EnsembleTemperature
 from donkey_aicc.calibration.histogram import HistogramBinning
 from donkey_aicc.calibration.isotonic import IsotonicCalibration
 from donkey_aicc.calibration.none import Uncalibrated
+from donkey_aicc.calibration.online_recalibration import OnlineRecalibration
 from donkey_aicc.calibration.platt import PlattScaling
+from donkey_aicc.calibration.robust import RobustTemperature
+from donkey_aicc.calibration.scores_only import ScoresOnly
 from donkey_aicc.calibration.shrinkage import Shrinkage
 from donkey_aicc.calibration.temperature import TemperatureScaling
+from donkey_aicc.calibration.venn_abers import VennAbers
 from donkey_aicc.errors import AiccError, one_of
 
 KINDS: dict[str, type[Calibrator]] = {
@@ -24,22 +29,39 @@ KINDS: dict[str, type[Calibrator]] = {
         PlattScaling,
         IsotonicCalibration,
         HistogramBinning,
+        EnsembleTemperature,
+        VennAbers,
         DensityAwareCalibration,
         Shrinkage,
         AnomalyTemperature,
         CautiousTemperature,
+        RobustTemperature,
         ConstantBaseRate,
         PooledTemperature,
         UniformHeating,
         UniformShift,
+        OnlineRecalibration,
+        ScoresOnly,
     )
 }
 
-BASELINES = ("none", "temperature", "platt", "isotonic", "histogram", "dac")
+BASELINES = ("none", "temperature", "platt", "isotonic", "histogram", "dac")  # the paper's
+MORE_BASELINES = ("ets", "venn_abers", "dac_authors", "dac_fitted")
 ABLATION = ("shrinkage", "no_tta", "tta", "tta_delta", "tta_rho", "tta_rho_delta")
-FURTHER = ("tta_rho_two_sided", "tta_latent", "aicc_plus_heat", "aicc_plus")
+FURTHER = (
+    "tta_rho_two_sided",
+    "tta_log_rho",
+    "tta_log_rho_delta",
+    "light",
+    "tta_latent",
+    "aicc_plus_heat",
+    "aicc_plus",
+    "aicc_robust",
+)
 CONTROLS = ("base_rate", "pooled_temperature", "uniform_heating", "uniform_shift")
-OURS = "tta_rho_delta"
+LABELLED = ("online",)  # need labels while driving: no method for a car
+OURS = "tta_rho_delta"  # the paper's method
+DEFAULT_METHOD = OURS  # what `calibrate` fits unless told otherwise
 
 _ROWS: dict[str, Callable[[], Calibrator]] = {
     "none": Uncalibrated,
@@ -47,7 +69,11 @@ _ROWS: dict[str, Callable[[], Calibrator]] = {
     "platt": PlattScaling,
     "isotonic": IsotonicCalibration,
     "histogram": HistogramBinning,
+    "ets": EnsembleTemperature,
+    "venn_abers": VennAbers,
     "dac": DensityAwareCalibration,
+    "dac_authors": lambda: DensityAwareCalibration("dac_authors", "DAC (authors' code)", normalised=AUTHORS),
+    "dac_fitted": lambda: AnomalyTemperature("dac_fitted", "DAC, fitted weight", uses_tta=False, score_names=(AUTHORS,)),
     "shrinkage": Shrinkage,
     "no_tta": lambda: AnomalyTemperature("no_tta", "rho + delta, no TTA", uses_tta=False),
     "tta": lambda: AnomalyTemperature("tta", "TTA", score_names=()),
@@ -55,15 +81,23 @@ _ROWS: dict[str, Callable[[], Calibrator]] = {
     "tta_rho": lambda: AnomalyTemperature("tta_rho", "TTA + rho", score_names=("rho",)),
     "tta_rho_delta": AnomalyTemperature,
     "tta_rho_two_sided": lambda: AnomalyTemperature("tta_rho_two_sided", "TTA + |rho|", score_names=("rho_two_sided",)),
+    "tta_log_rho": lambda: AnomalyTemperature("tta_log_rho", "TTA + |log rho|", score_names=("log_rho",)),
+    "tta_log_rho_delta": lambda: AnomalyTemperature(
+        "tta_log_rho_delta", "TTA + |log rho| + held-out delta", score_names=("log_rho", "delta_held_out")
+    ),
+    "light": lambda: AnomalyTemperature("light", "Light grade: no dynamics net", score_names=("log_rho", "control")),
     "tta_latent": lambda: AnomalyTemperature("tta_latent", "TTA + latent distance", score_names=("latent",)),
     "aicc_plus_heat": lambda: CautiousTemperature("aicc_plus_heat", "AICC+ without the presumption", safe_share_left=1.0),
     "aicc_plus": CautiousTemperature,
+    "aicc_robust": RobustTemperature,
     "base_rate": ConstantBaseRate,
     "pooled_temperature": PooledTemperature,
     "uniform_heating": UniformHeating,
     "uniform_shift": UniformShift,
+    "online": OnlineRecalibration,
 }
 ROW_NAMES = tuple(_ROWS)
+DRIVABLE = tuple(name for name in ROW_NAMES if name not in LABELLED)  # what a car can use
 
 
 def make_calibrator(name: str) -> Calibrator:

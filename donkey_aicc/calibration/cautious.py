@@ -15,10 +15,10 @@ from donkey_aicc.calibration.base import Calibrator, ScoreMap
 from donkey_aicc.calibration.heat_and_shift import HeatShiftProblem, fit_within_budget
 from donkey_aicc.calibration.heating import base_logits
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.probability import logit, mean_nll, sigmoid
-from donkey_aicc.calibration.temperature import by_horizon, by_text, fit_temperatures
+from donkey_aicc.calibration.probability import logit, mean_nll, non_negative, sigmoid
+from donkey_aicc.calibration.temperature import by_text, fit_temperatures, stored_temperatures
 from donkey_aicc.errors import AiccError
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 NLL_BUDGET = 0.01  # nats a nominal frame may cost more than under plain temperature scaling
 SAFE_SHARE_LEFT = 0.5  # of the nominal share of safe frames: the middle of all (a harmless fault) and nothing
@@ -94,26 +94,31 @@ class CautiousTemperature(Calibrator):
         }
 
     def load_parameters(self, stored: dict[str, Any]) -> None:
-        self.temperatures = by_horizon(stored["temperatures"])
-        self.weights = {name: float(stored["weights"][name]) for name in self.score_names}
+        self.temperatures = stored_temperatures(stored["temperatures"])
+        self.weights = {name: non_negative(name, stored["weights"][name]) for name in self.score_names}
         self.shifts = {name: float(stored["shifts"][name]) for name in self.score_names}
         self.nll_budget, self.safe_share_left = float(stored["nll_budget"]), float(stored["safe_share_left"])
 
     def _fitted(self, nominal: HeatShiftProblem, families: list[HeatShiftProblem]) -> tuple[dict[str, float], dict[str, float]]:
-        found = fit_within_budget(nominal, families, len(self.score_names), self.nll_budget)
-        w, b = np.split(found, 2)
+        w, b = np.split(self._fit_parameters(nominal, families), 2)
         return _named(self.score_names, w), _named(self.score_names, b)
 
-    def _nominal_problem(self, pool: Pool) -> HeatShiftProblem:
-        """Every fold with the T_k and the score statistics of the others."""
+    def _fit_parameters(self, nominal: HeatShiftProblem, families: list[HeatShiftProblem]) -> np.ndarray:
+        return fit_within_budget(nominal, families, len(self.score_names), self.nll_budget).parameters
+
+    def _nominal_problem(self, pool: Pool, most: int = NOMINAL_ROWS) -> HeatShiftProblem:
+        """Every fold with the T_k and the score statistics of the others; with few drives they may lack a class: then all T_k."""
         table, p = pool.nominal, self.probability_of(pool.nominal)
         logits = np.empty(p.shape)
         for number in range(int(pool.fold.max()) + 1):
             own = pool.fold == number
             others = table.select(~own)
-            temperatures = fit_temperatures(others, self.probability_of(others), self.name)
+            try:
+                temperatures = fit_temperatures(others, self.probability_of(others), self.name)
+            except AiccError:
+                temperatures = self.temperatures
             logits[own] = base_logits(p[own], table.horizons, temperatures)
-        rows = np.random.default_rng(pool.seed).permutation(len(table))[:NOMINAL_ROWS]
+        rows = np.random.default_rng(pool.seed).permutation(len(table))[:most]
         scores = self.required_scores(pool.nominal_scores, len(table))
         return HeatShiftProblem(logits[rows], table.labels[rows], scores[rows])
 

@@ -11,7 +11,7 @@ from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.probability import checked_probability, logit, sigmoid
 from donkey_aicc.calibration.temperature import by_horizon, by_text, fit_temperatures
 from donkey_aicc.errors import AiccError
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 MAX_HEAT = 5.0  # exp(5) = 148 times the temperature: every confidence is 0.5 then
 _GRID = 101

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from donkey_aicc.calibration.probability import logit, sigmoid
 from donkey_aicc.errors import AiccError
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 W_MAX = 20.0
 STARTS = (0.0, 0.1, 1.0, 3.0)
@@ -64,10 +64,15 @@ def minimise_weights(objective: Objective, start: np.ndarray, upper: float = W_M
     return np.clip(found.x, 0.0, upper)
 
 
-def fit_weights(train: HeatingProblem, validation: HeatingProblem, count: int, starts: Sequence[float] = STARTS) -> np.ndarray:
-    """Fit from several starts on `train`, keep the one with the least NLL on `validation`."""
+def fit_weights(
+    train: HeatingProblem, validation: HeatingProblem, whole: HeatingProblem, count: int, starts: Sequence[float] = STARTS
+) -> np.ndarray:
+    """Fit from several starts on `train`; from the one with the least NLL on `validation`, fit again on `whole`.
+
+    The validation share only chooses the start: weights that never saw it would depend on which drives are in it.
+    """
     fits = [minimise_weights(train.nll_and_gradient, np.full(count, start)) for start in starts]
-    return min(fits, key=validation.nll)
+    return minimise_weights(whole.nll_and_gradient, min(fits, key=validation.nll))
 
 
 def validation_rows(sequence: np.ndarray, seed: int, share: float = VALIDATION_SHARE) -> np.ndarray:

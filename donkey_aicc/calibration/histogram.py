@@ -7,7 +7,7 @@ import numpy as np
 from donkey_aicc.calibration.base import Calibrator, ScoreMap, labelled_samples
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.probability import checked_probability
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 BINS = 15
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from donkey_aicc.calibration.next_drive import next_drive_spread
 from donkey_aicc.errors import AiccError
 
 ALPHA = 2.0  # a score of 1 stands ALPHA nominal standard deviations above the nominal mean
@@ -32,7 +33,8 @@ class MahalanobisScore:
 
     @classmethod
     def fit(cls, x: np.ndarray, regularisation: float = 1e-6, groups: np.ndarray | None = None) -> "MahalanobisScore":
-        """x: (N, D) nominal rows. With groups (N,), mu and sigma come from distances to the other groups' cloud."""
+        """x: (N, D) nominal rows. With groups (N,), the drive of each row, mu and sigma come from distances to the cloud of the
+        other drives and cover the next drive (`next_drive`)."""
         x = np.asarray(x, dtype=np.float64)
         if len(x) < 2 or not np.isfinite(x).all():
             raise AiccError(f"a distance needs at least 2 finite calibration rows, got {len(x)}, finite: {np.isfinite(x).all()}")
@@ -40,10 +42,10 @@ class MahalanobisScore:
         distance = cloud.distance(x)
         names = [] if groups is None else list(dict.fromkeys(groups.tolist()))
         if groups is not None and len(names) > 1:
-            distance = np.concatenate(
-                [cls._cloud(x[groups != name], regularisation).distance(x[groups == name]) for name in names]
-            )
-        mu, sigma = float(distance.mean()), float(distance.std())
+            for name in names:
+                own = groups == name
+                distance[own] = cls._cloud(x[~own], regularisation).distance(x[own])
+        mu, sigma = (float(distance.mean()), float(distance.std())) if groups is None else next_drive_spread(distance, groups)
         return cls(cloud.mean, cloud.scale, cloud.inverse, mu, spread_floor(mu, sigma))
 
     @classmethod
@@ -58,9 +60,13 @@ class MahalanobisScore:
             inverse[np.ix_(alive, alive)] = np.linalg.inv(covariance)
         return cls(mean, scale, inverse, 0.0, 1.0)
 
+    def standardised(self, x: np.ndarray) -> np.ndarray:
+        """(..., D) -> (..., D) in nominal standard deviations from the nominal mean."""
+        return (np.asarray(x, dtype=np.float64) - self.mean) / self.scale
+
     def distance(self, x: np.ndarray) -> np.ndarray:
         """(..., D) -> (...) Mahalanobis distance."""
-        standard = (np.asarray(x, dtype=np.float64) - self.mean) / self.scale
+        standard = self.standardised(x)
         return np.sqrt(np.maximum(((standard @ self.inverse) * standard).sum(axis=-1), 0.0))
 
     def normalised(self, x: np.ndarray) -> np.ndarray:

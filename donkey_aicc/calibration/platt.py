@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from donkey_aicc.calibration.base import Calibrator, ScoreMap, labelled_samples
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.probability import logit, sigmoid
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 _BOUND = 50.0  # keeps separable data from running away
 

@@ -1,13 +1,14 @@
 """The data on which anomaly weights are fitted: cross-fitted nominal rows and augmented rows (paper, Section V-A)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from donkey_aicc.calibration.density import MAX_REFERENCES
 from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
 from donkey_aicc.errors import AiccError
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.faults.protocols import PROTOCOLS
+from donkey_aicc.scoring.score_table import ScoreTable
 
 AUGMENTED_LIMIT = 2.0  # more augmented rows than this many times the nominal ones are thinned to balance
 FOLDS = 5
@@ -25,6 +26,8 @@ class Pool:
     balanced: np.ndarray  # (B,) int
     statistics: ScoreStatistics  # of all nominal rows; this is what drives
     seed: int
+    driven: ScoreTable | None = None  # frames driven in closed loop under faults of D_aug, with their true labels
+    driven_scores: Scores = field(default_factory=dict)  # normalised like the augmented ones
 
     def families(self) -> list[str]:
         """Names of the augmented families, in order of first appearance."""
@@ -55,14 +58,19 @@ def build_pool(
     seed: int = 0,
     regularisation: float = 1e-6,
     max_references: int = MAX_REFERENCES,
+    driven: ScoreTable | None = None,
 ) -> Pool:
-    """Score both tables; calibration rows are scored fold by fold so that no row helps to normalise itself."""
+    """Score all tables; calibration rows are scored fold by fold so that no row helps to normalise itself.
+
+    driven: drives in closed loop under faults of D_aug's families. Frames before the fault do not count.
+    """
     nominal = calibration.select(calibration.valid.astype(bool))
     augmented = augmented.select(augmented.valid.astype(bool))
     if not len(augmented):
         raise AiccError("the augmented table has no valid row; D_aug sequences must be longer than the scoring context")
     if not np.array_equal(nominal.horizons, augmented.horizons):
         raise AiccError(f"calibration horizons {nominal.horizons.tolist()} differ from D_aug's {augmented.horizons.tolist()}")
+    driven = None if driven is None else faulty_frames(driven, nominal.horizons)
     fold = sequence_folds(nominal.sequence, folds, seed)
     statistics = ScoreStatistics.fit(nominal, None, regularisation, max_references, seed)
     return Pool(
@@ -74,7 +82,22 @@ def build_pool(
         balanced=_balance(len(nominal), len(augmented), seed),
         statistics=statistics,
         seed=seed,
+        driven=driven,
+        driven_scores={} if driven is None else statistics.scores(driven),
     )
+
+
+def faulty_frames(driven: ScoreTable, horizons: np.ndarray) -> ScoreTable:
+    """The valid frames under a fault; test protocols are refused, so that nothing can be fitted on them by mistake."""
+    test = sorted(set(driven.protocol.tolist()) & set(PROTOCOLS))
+    if test:
+        raise AiccError(f"drives under {', '.join(test)} are for tests only; drive with the faults of D_aug to calibrate")
+    if not np.array_equal(driven.horizons, horizons):
+        raise AiccError(f"driven faults have the horizons {driven.horizons.tolist()}, calibration {horizons.tolist()}")
+    found = driven.select(driven.valid.astype(bool) & (driven.protocol != ""))
+    if not len(found):
+        raise AiccError("no frame of the driven faults has both a fault and a full context before it")
+    return found
 
 
 def _cross_fitted(nominal: ScoreTable, fold: np.ndarray, regularisation: float, max_references: int, seed: int) -> Scores:

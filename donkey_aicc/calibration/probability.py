@@ -40,3 +40,11 @@ def mean_nll(p: np.ndarray, y: np.ndarray) -> float:
     known = ~np.isnan(y)
     clipped = clip_probability(np.asarray(p)[known])
     return float(-np.mean(np.where(y[known] > 0.5, np.log(clipped), np.log1p(-clipped))))
+
+
+def non_negative(name: str, weight: float) -> float:
+    """A stored weight of an anomaly score: anomalies make confidence more careful, never less."""
+    value = float(weight)
+    if not (np.isfinite(value) and value >= 0.0):
+        raise AiccError(f"the weight of {name} must be a number >= 0, got {value:g}")
+    return value

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from donkey_aicc.calibration.statistics import Scores
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 TREND_SCORES = ("rho", "delta", "rho_two_sided", "latent")
 

@@ -9,7 +9,7 @@ from donkey_aicc.calibration.base import Calibrator, ScoreMap, labelled_samples
 from donkey_aicc.calibration.heating import STARTS, validation_rows
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.probability import checked_probability, clip_probability, sigmoid
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 _W_MAX, _OFFSET_MAX = 20.0, 10.0
 
@@ -39,11 +39,10 @@ class Shrinkage(Calibrator):
         train = _Problem(p[~held_out], labels[~held_out], scores[~held_out])
         validation = _Problem(p[held_out], labels[held_out], scores[held_out])
         bounds = [(0.0, _W_MAX)] * len(self.score_names) + [(-_OFFSET_MAX, _OFFSET_MAX)]
-        fits = []
-        for start in STARTS:
-            first = np.append(np.full(len(self.score_names), start), -2.0)
-            fits.append(minimize(train, first, jac=True, method="L-BFGS-B", bounds=bounds).x)
-        best = min(fits, key=lambda parameters: validation(parameters)[0])
+        starts = [np.append(np.full(len(self.score_names), start), -2.0) for start in STARTS]
+        fits = [minimize(train, start, jac=True, method="L-BFGS-B", bounds=bounds).x for start in starts]
+        chosen = min(fits, key=lambda parameters: validation(parameters)[0])
+        best = minimize(_Problem(p, labels, scores), chosen, jac=True, method="L-BFGS-B", bounds=bounds).x
         self.weights = {name: float(max(w, 0.0)) for name, w in zip(self.score_names, best[:-1], strict=True)}
         self.offset = float(best[-1])
         return self

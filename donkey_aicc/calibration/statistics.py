@@ -11,15 +11,19 @@ import numpy as np
 
 from donkey_aicc.calibration.density import MAX_REFERENCES, FeatureDensity
 from donkey_aicc.calibration.mahalanobis import ALPHA, MahalanobisScore, spread_floor
-from donkey_aicc.errors import AiccError
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.calibration.next_drive import next_drive_spread
+from donkey_aicc.errors import DAMAGE, AiccError
+from donkey_aicc.scoring.score_table import ScoreTable
 
+# Everything of our own (log_rho, delta_held_out, control, latent, tta_spread) has mean and spread from held-out drives, widened
+# by what their number allows; rho, rho_two_sided and delta stay as the paper defines them, density and dac as DAC's authors do.
 # name -> (N,). `name_z` = (raw - mu) / (2 sigma); `name` is that clipped to [0, 1]; `name_far` starts where `name` ends: it
 # grows from 0 at mu + 2 sigma to 1 at mu + 6 sigma, so that nominal frames hardly ever have any of it.
 Scores = dict[str, np.ndarray]
 
-SCORE_NAMES = ("rho", "delta", "rho_two_sided", "log_rho", "delta_held_out", "latent", "tta_spread", "density", "dac")
+SCORE_NAMES = ("rho", "delta", "rho_two_sided", "log_rho", "delta_held_out", "control", "latent", "tta_spread", "density", "dac")
 HELD_OUT_REGULARISATION = 0.1  # many directions hardly move within a few sequences; see docs/calibrators.md
+CONTROL_FEATURES = slice(3, None)  # all but the three of the rollout: what grade `light` has
 _RHO_MIN = 1e-12
 
 
@@ -31,8 +35,9 @@ class Normaliser:
     sigma: float
 
     @classmethod
-    def fit(cls, x: np.ndarray) -> "Normaliser":
-        mu, sigma = float(np.mean(x)), float(np.std(x))
+    def fit(cls, x: np.ndarray, drive: np.ndarray | None = None) -> "Normaliser":
+        """x: (N,). With the drive of each row, sigma covers the next drive; without, it is the plain one (the paper's)."""
+        mu, sigma = (float(np.mean(x)), float(np.std(x))) if drive is None else next_drive_spread(x, drive)
         return cls(mu, spread_floor(mu, sigma))
 
     def normalised(self, x: np.ndarray) -> np.ndarray:
@@ -55,6 +60,7 @@ class ScoreStatistics:
     latent_mean: MahalanobisScore | None
     spread: Normaliser | None
     density: FeatureDensity | None
+    control: MahalanobisScore | None = None  # of the nine features that need no dynamics net; files before the grades lack it
 
     @classmethod
     def fit(
@@ -80,14 +86,15 @@ class ScoreStatistics:
             regularisation=regularisation,
             rows=len(table),
             rho_raw=Normaliser.fit(table.rho_raw),
-            log_rho=MahalanobisScore.fit(log_rho, regularisation),
+            log_rho=MahalanobisScore.fit(log_rho, regularisation, table.sequence),
             dynamics=MahalanobisScore.fit(table.features, regularisation),
             dynamics_held_out=MahalanobisScore.fit(table.features, HELD_OUT_REGULARISATION, table.sequence),
             latent_mean=None if latent is None else MahalanobisScore.fit(latent, HELD_OUT_REGULARISATION, table.sequence),
-            spread=None if spread is None else Normaliser.fit(spread.mean(axis=1)),
+            spread=None if spread is None else Normaliser.fit(spread.mean(axis=1), table.sequence),
             density=None
             if features is None
             else FeatureDensity.fit(features, table.sequence, max_references=max_references, seed=seed),
+            control=MahalanobisScore.fit(table.features[:, CONTROL_FEATURES], HELD_OUT_REGULARISATION, table.sequence),
         )
 
     def scores(self, table: ScoreTable) -> Scores:
@@ -125,6 +132,8 @@ class ScoreStatistics:
         if features is not None:
             found["delta"] = self.dynamics.normalised(features)
             found["delta_held_out"] = self.dynamics_held_out.normalised(features)
+            if self.control is not None:
+                found["control"] = self.control.normalised(features[:, CONTROL_FEATURES])
         if self.latent_mean is not None and latent is not None:
             found["latent"] = self.latent_mean.normalised(latent)
         if self.spread is not None and tta_spread is not None:
@@ -152,9 +161,10 @@ class ScoreStatistics:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "ScoreStatistics":
         try:
+            stored = {"control": None} | stored
             parts: dict[str, Any] = {name: None if stored[name] is None else load(stored[name]) for name, load in _PARTS.items()}
             return cls(regularisation=float(stored["regularisation"]), rows=int(stored["rows"]), **parts)
-        except (KeyError, TypeError, ValueError) as error:
+        except DAMAGE as error:
             raise AiccError(f"score statistics are damaged or of another version: {error!r}") from error
 
 
@@ -166,6 +176,7 @@ _PARTS: dict[str, Any] = {
     "latent_mean": MahalanobisScore.from_json,
     "spread": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
     "density": FeatureDensity.from_json,
+    "control": MahalanobisScore.from_json,
 }
 
 

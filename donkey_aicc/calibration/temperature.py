@@ -8,7 +8,8 @@ from scipy.optimize import minimize_scalar
 from donkey_aicc.calibration.base import Calibrator, ScoreMap, labelled_samples
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.probability import logit, sigmoid
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.errors import AiccError
+from donkey_aicc.scoring.score_table import ScoreTable
 
 T_MIN, T_MAX = 0.1, 20.0
 
@@ -56,7 +57,7 @@ class TemperatureScaling(Calibrator):
         return {"temperatures": by_text(self.temperatures)}
 
     def load_parameters(self, stored: dict[str, Any]) -> None:
-        self.temperatures = by_horizon(stored["temperatures"])
+        self.temperatures = stored_temperatures(stored["temperatures"])
 
 
 def by_text(values: dict[int, float]) -> dict[str, float]:
@@ -66,3 +67,12 @@ def by_text(values: dict[int, float]) -> dict[str, float]:
 
 def by_horizon(stored: dict[str, float]) -> dict[int, float]:
     return {int(horizon): float(value) for horizon, value in stored.items()}
+
+
+def stored_temperatures(stored: dict[str, float]) -> dict[int, float]:
+    """horizon -> T_k, each in the range that a fit can give."""
+    temperatures = by_horizon(stored)
+    for horizon, value in temperatures.items():
+        if not T_MIN <= value <= T_MAX:
+            raise AiccError(f"the temperature of horizon {horizon} must be in {T_MIN:g}..{T_MAX:g}, got {value:g}")
+    return temperatures

@@ -1,6 +1,7 @@
 """`donkey-aicc calibrate`: fit the confidence calibrator of a bundle on its calibration drives and D_aug."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,17 @@ from donkey_aicc.commands.check import add_bundle_label_arguments, bundle_labels
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bundle", required=True, help="trained bundle; calibrator.json is written into it")
     parser.add_argument("--data", nargs="+", required=True, help="the nominal tubs the bundle was trained on")
+    parser.add_argument(
+        "--driven",
+        nargs="+",
+        default=[],
+        metavar="TUBS",
+        help="drives in closed loop under faults of D_aug, for aicc_robust (donkey-aicc record --faults d_aug)",
+    )
     parser.add_argument("--method", default=None, help="row of the calibrator catalogue (default: the package's default)")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same calibrator (default 0)")
+    parser.add_argument("--samples", type=int, default=20, metavar="S", help="dropout samples of the dynamics (default 20)")
+    parser.add_argument("--rollout-every", type=int, default=10, metavar="N", help="frames between rollouts (default 10)")
     parser.add_argument("--workers", type=int, default=2, help="scoring processes (default 2)")
     parser.add_argument("--picture", default=None, help="before-and-after picture (default: BUNDLE/calibration.png)")
     parser.add_argument("--cache-dir", default=None, help="folder for decoded frames (default: the user's cache)")
@@ -19,25 +29,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from donkey_aicc.bundle import Bundle
-    from donkey_aicc.calibrating import DEFAULT_METHOD, build_augmented, calibrate_bundle, calibration_sequences
-    from donkey_aicc.calibration.catalogue import ROW_NAMES
-    from donkey_aicc.data.load import load_sequences
+    from donkey_aicc.calibration.calibrating import build_augmented, calibrate_bundle, calibration_drives, fit_scores_only
+    from donkey_aicc.calibration.catalogue import DEFAULT_METHOD, DRIVABLE
     from donkey_aicc.errors import one_of
     from donkey_aicc.evaluation.figures.before_after import draw_before_after
-    from donkey_aicc.scoring.parallel import score_sequences
-    from donkey_aicc.scoring.score import ScoreSettings
+    from donkey_aicc.nets.bundle import Bundle
+    from donkey_aicc.scoring.parallel import score_drives
+    from donkey_aicc.scoring.settings import ScoreSettings
+    from donkey_aicc.tubs.load import load_drives
 
     method = args.method or DEFAULT_METHOD
-    one_of("--method", method, ROW_NAMES)
+    one_of("--method", method, DRIVABLE)
     bundle = Bundle.load(args.bundle)
     manifest = bundle.manifest
-    loaded = load_sequences(args.data, cache_dir=args.cache_dir, **bundle_labels(args, manifest))
-    drives = calibration_sequences(bundle, loaded.sequences)
-    settings = ScoreSettings(context=manifest.context)
-    nominal = score_sequences(bundle, drives, settings=settings, workers=args.workers, title="scoring calibration drives")
+    loaded = load_drives(args.data, cache_dir=args.cache_dir, **bundle_labels(args, manifest))
+    drives = calibration_drives(bundle, loaded.sequences)
+    settings = ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, context=manifest.context)
+    nominal = score_drives(bundle, drives, settings=settings, workers=args.workers, title="scoring calibration drives")
+    if not bundle.has_predictor:
+        _, path = fit_scores_only(bundle, nominal)
+        print(f"what is nominal measured on {int(nominal.valid.sum())} frames of {len(drives)} drives: rho, delta and the alarm")
+        print(f"  the bundle was trained without labels: no confidence\nwritten to {path}")
+        return 0
     augmented = build_augmented(bundle, drives, settings, args.seed, args.workers)
-    result = calibrate_bundle(bundle, nominal, augmented, method, args.seed)
+    if args.driven:
+        faulty = load_drives(args.driven, cache_dir=args.cache_dir, **bundle_labels(args, manifest))
+        scored = score_drives(bundle, faulty.sequences, settings=settings, workers=args.workers, title="scoring driven faults")
+        augmented = replace(augmented, driven=scored)
+    result = calibrate_bundle(bundle, nominal, augmented, settings, method, args.seed)
     picture = Path(args.picture) if args.picture else Path(args.bundle) / "calibration.png"
     draw_before_after(result.calibrator, result.pool, picture)
     _tell(result, picture)

@@ -4,14 +4,18 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from donkey_aicc.scoring.settings import MAX_GAP_S
+
 if TYPE_CHECKING:
-    from donkey_aicc.manifest import Manifest
+    from donkey_aicc.nets.manifest import Manifest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tubs", nargs="+", metavar="TUB", help="tub folders, or folders that contain tubs")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument("--max-gap", type=float, default=0.5, metavar="S", help="cut where time jumps by more (default 0.5 s)")
+    parser.add_argument(
+        "--max-gap", type=float, default=MAX_GAP_S, metavar="S", help=f"cut where time jumps by more (default {MAX_GAP_S:g} s)"
+    )
     parser.add_argument("--min-length", type=int, default=1, metavar="N", help="drop sequences of fewer frames (default 1)")
     add_label_arguments(parser)
     parser.add_argument("--cache-dir", metavar="DIR", help="where decoded frames are kept (default ~/.cache/donkey_aicc)")
@@ -32,6 +36,12 @@ def add_label_arguments(parser: argparse.ArgumentParser) -> None:
         help="safe means |cte - centre| <= tau, in the unit of the recorded cte; auto makes about half of the frames safe",
     )
     parser.add_argument("--cte-centre", type=float, default=0.0, metavar="C", help="cte of the middle of the road (default 0)")
+    parser.add_argument(
+        "--lane-half-width",
+        type=float,
+        metavar="W",
+        help="|cte - centre| beyond it is a departure, in the unit of the recorded cte (default: as the tub's recorder noted it)",
+    )
     parser.add_argument("--labels", metavar="CSV", help="label file with the columns index and cte or safe")
 
 
@@ -43,12 +53,13 @@ def add_bundle_label_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def bundle_labels(args: argparse.Namespace, manifest: "Manifest") -> dict[str, Any]:
-    """What `add_bundle_label_arguments` read, as options of `load_sequences`."""
+    """What `add_bundle_label_arguments` read, as options of `load_drives`."""
     return {
         "label_source": args.label_source,
         "tau": manifest.tau if args.tau is None else args.tau,
         "cte_centre": manifest.cte_centre if args.cte_centre is None else args.cte_centre,
         "labels_csv": args.labels,
+        "lane_half_width": args.lane_half_width or manifest.lane_half_width,
     }
 
 
@@ -66,14 +77,15 @@ def tau_value(word: str) -> float | str:
 
 
 def run(args: argparse.Namespace) -> int:
-    from donkey_aicc.data.load import load_sequences
+    from donkey_aicc.tubs.load import load_drives
 
-    report = load_sequences(
+    report = load_drives(
         args.tubs,
         label_source=args.label_source,
         tau=args.tau,
         cte_centre=args.cte_centre,
         labels_csv=args.labels,
+        lane_half_width=args.lane_half_width,
         max_gap_s=args.max_gap,
         min_length=args.min_length,
         cache_dir=args.cache_dir,

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from donkey_aicc.commands.check import add_bundle_label_arguments, bundle_labels
 
 if TYPE_CHECKING:
-    from donkey_aicc.bundle import Bundle
-    from donkey_aicc.data.sequence import Sequence
     from donkey_aicc.evaluation.score_files import ScoreFiles
-    from donkey_aicc.scoring.score import ScoreSettings
+    from donkey_aicc.nets.bundle import Bundle
+    from donkey_aicc.tubs.drive import Drive
 
 SCORES = "scores"  # below the report's folder
 
@@ -27,8 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folds", type=int, default=5, metavar="N", help="folds of the cross-fitted scores (default 5)")
     parser.add_argument("--seed", type=int, default=0, help="same tables and seed, same results.json (default 0)")
     parser.add_argument("--draws", type=int, default=1000, metavar="N", help="resamples for the intervals (default 1000)")
-    parser.add_argument("--samples", type=int, default=20, metavar="S", help="dropout samples of the dynamics (default 20)")
-    parser.add_argument("--rollout-every", type=int, default=10, metavar="N", help="frames between rollouts (default 10)")
     parser.add_argument(
         "--d-aug-frames", type=int, default=80, metavar="N", help="usable frames of each of the 55 pieces of D_aug (default 80)"
     )
@@ -37,17 +34,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--departed", type=float, metavar="CTE", help="|cte| beyond which the car has left its lane (lead times)")
     parser.add_argument("--rate", type=float, default=20.0, metavar="HZ", help="frames per second of the drives (default 20)")
     parser.add_argument("--frames-per-lap", type=float, metavar="N", help="to count false alarms per lap, not per 1000 frames")
-    parser.add_argument("--no-runtime", action="store_true", help="do not time the components")
     add_bundle_label_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from donkey_aicc.bundle import Bundle
-    from donkey_aicc.calibrator_file import load_calibrator
+    from donkey_aicc.calibration.calibrator_file import load_calibrator
     from donkey_aicc.evaluation.early_warning import Driving
     from donkey_aicc.evaluation.report import check_report_folder, write_report
     from donkey_aicc.evaluation.split_plan import check_counts
     from donkey_aicc.evaluation.study import evaluate
+    from donkey_aicc.nets.bundle import Bundle
 
     check_counts(args.seeds, args.draws)
     check_report_folder(args.out)
@@ -70,8 +66,6 @@ def run(args: argparse.Namespace) -> int:
         about={"bundle": bundle.path.name, "preset": bundle.manifest.preset},
         notes=notes,
     )
-    if not args.no_runtime:
-        results["runtime"] = _runtime(bundle, tables, _settings(args, bundle))
     page = write_report(results, args.out)
     for statement in results["summary"]:
         print(f"{statement['verdict']:>6}: {statement['text']}")
@@ -79,14 +73,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _settings(args: argparse.Namespace, bundle: "Bundle") -> "ScoreSettings":
-    from donkey_aicc.scoring.score import ScoreSettings
-
-    return ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, context=bundle.manifest.context)
-
-
 def _from_folder(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
-    from donkey_aicc.calibrator_file import weights_fingerprint
+    from donkey_aicc.calibration.calibrator_file import weights_fingerprint
     from donkey_aicc.errors import ConfigError
     from donkey_aicc.evaluation.score_files import load_scores
 
@@ -97,21 +85,21 @@ def _from_folder(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
 
 def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     """Score everything, and keep the tables: another evaluation of them takes minutes, scoring them may take hours."""
-    from donkey_aicc.calibrating import build_augmented
-    from donkey_aicc.calibrator_file import weights_fingerprint
+    from donkey_aicc.calibration.calibrating import build_augmented
+    from donkey_aicc.calibration.calibrator_file import score_settings, weights_fingerprint
     from donkey_aicc.errors import ConfigError
     from donkey_aicc.evaluation.score_files import load_scores, save_scores
-    from donkey_aicc.scoring.imagined import imagine_sequences
-    from donkey_aicc.scoring.parallel import score_sequences
+    from donkey_aicc.scoring.imagined import imagine_drives
+    from donkey_aicc.scoring.parallel import score_drives
 
-    settings, workers = _settings(args, bundle), args.workers
+    settings, workers = score_settings(bundle), args.workers
     for name, value in (("--d-aug-frames", args.d_aug_frames), ("--workers", workers)):
         if value < 1:
             raise ConfigError(f"{name} must be >= 1, got {value}")
     calibration, test, ood = _drives(args, bundle)
 
-    def scored(name: str, drives: "list[Sequence]") -> Any:
-        return score_sequences(bundle, drives, settings=settings, workers=workers, title=f"scoring {name}")
+    def scored(name: str, drives: "list[Drive]") -> Any:
+        return score_drives(bundle, drives, settings=settings, workers=workers, title=f"scoring {name}")
 
     folder = Path(args.out) / SCORES
     save_scores(
@@ -122,23 +110,23 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
         calibration=scored("calibration drives", calibration),
         test=scored("nominal test drives", test),
         ood={name: scored(name, drives) for name, drives in ood.items()},
-        imagined=imagine_sequences(bundle, sum(ood.values(), test), context=settings.context, every=settings.rollout_every),
+        imagined=imagine_drives(bundle, sum(ood.values(), test), settings),
     )
     print(f"scores: {folder} (evaluate them again with --scores-dir)")
     return load_scores(folder)
 
 
-def _drives(args: argparse.Namespace, bundle: "Bundle") -> "tuple[list[Sequence], list[Sequence], dict[str, list[Sequence]]]":
+def _drives(args: argparse.Namespace, bundle: "Bundle") -> "tuple[list[Drive], list[Drive], dict[str, list[Drive]]]":
     """Calibration, test and OOD drives; everything that can be known to be wrong without scoring is refused."""
-    from donkey_aicc.calibrating import calibration_sequences
-    from donkey_aicc.data.load import load_sequences
+    from donkey_aicc.calibration.calibrating import calibration_drives
     from donkey_aicc.evaluation.drive_checks import as_protocol, check_drives, protocol_paths
+    from donkey_aicc.tubs.load import load_drives
 
     paths = protocol_paths(args.nominal, args.ood)
     options = bundle_labels(args, bundle.manifest) | {"cache_dir": args.cache_dir}
-    nominal = load_sequences(args.nominal, **options).sequences
-    calibration, test = (calibration_sequences(bundle, nominal, side) for side in ("calibration", "test"))
-    ood = {name: as_protocol(load_sequences(tubs, **options).sequences, name) for name, tubs in paths.items()}
+    nominal = load_drives(args.nominal, **options).sequences
+    calibration, test = (calibration_drives(bundle, nominal, side) for side in ("calibration", "test"))
+    ood = {name: as_protocol(load_drives(tubs, **options).sequences, name) for name, tubs in paths.items()}
     notes = check_drives(
         nominal,
         calibration,
@@ -153,9 +141,3 @@ def _drives(args: argparse.Namespace, bundle: "Bundle") -> "tuple[list[Sequence]
     for note in notes:
         print(f"note: {note}")
     return calibration, test, ood
-
-
-def _runtime(bundle: "Bundle", tables: "ScoreFiles", settings: "ScoreSettings") -> dict[str, Any]:
-    from donkey_aicc.evaluation.runtime import measure_runtime, timed_calibrators
-
-    return measure_runtime(bundle, timed_calibrators(tables.calibration, tables.augmented), settings)

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from donkey_aicc.manifest import CALIBRATOR, Manifest, read_manifest
+from donkey_aicc.nets.manifest import CALIBRATOR, Manifest, read_manifest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +26,10 @@ def describe(path: Path, manifest: Manifest) -> str:
         f"  trained   preset {manifest.preset or 'unknown'}, seed {manifest.seeds.get('training', 'unknown')}"
         + (f", changed: {_pairs(manifest.overrides)}" if manifest.overrides else ""),
         f"  frames    {_pairs(frames) if frames else 'unknown'}",
+        f"  data      {_data(manifest)}",
         f"  horizons  {', '.join(map(str, manifest.horizons))} frames ahead; context {manifest.context}",
         f"  safe      {_rule(manifest)}",
+        f"  departure {_lane_rule(manifest)}",
         *_metric_lines(manifest),
         *_gate_lines(manifest),
         f"  weights   {', '.join(_weights(manifest))}",
@@ -40,11 +42,29 @@ def _weights(manifest: Manifest) -> list[str]:
     return [f"{name} {entry['bytes'] / 1e6:.1f} MB {entry.get('dtype')}" for name, entry in manifest.files.items()]
 
 
+def _data(manifest: Manifest) -> str:
+    """The tubs and labels behind the weights."""
+    tubs = manifest.data.get("tubs", [])
+    named = ", ".join(tubs[:3]) + (f" and {len(tubs) - 3} more" if len(tubs) > 3 else "") if tubs else "tubs unknown"
+    labels = manifest.data.get("labels") or manifest.data.get("label_source", "unknown")
+    file = manifest.data.get("label_file", {})
+    labels += f" ({file['name']}, sha256 {file['sha256'][:12]})" if file else ""
+    return f"{named}; labels {labels}; split {manifest.data.get('split', {}).get('mode', 'session')}"
+
+
 def _rule(manifest: Manifest) -> str:
+    if not manifest.has_predictor:
+        return "never judged: trained without labels, so rho, delta and the alarm only; no p_safe, no confidence"
     if manifest.tau is None:
         return "by the given labels (no cte threshold)"
     centre = f" - {manifest.cte_centre:g}" if manifest.cte_centre else ""
     return f"|cte{centre}| <= {manifest.tau:.4g}"
+
+
+def _lane_rule(manifest: Manifest) -> str:
+    if manifest.lane_half_width is None:
+        return "by marks, takeovers or off-track labels (no lane half width recorded)"
+    return f"|cte| > {manifest.lane_half_width:.4g}"
 
 
 def _metric_lines(manifest: Manifest) -> list[str]:
@@ -55,7 +75,8 @@ def _metric_lines(manifest: Manifest) -> list[str]:
             continue
         areas = {k: area for k, area in figures.get("auroc", {}).items() if area is not None}
         shown = ", ".join(f"k={k} {areas[k]:.3f}" for k in ("1", "5", "15", "30", "50") if k in areas)
-        lines.append(f"  {side:<10} VAE MSE {figures['vae_mse']:.5f}; safety AUROC {shown or 'undefined (one class only)'}")
+        predicted = f"safety AUROC {shown or 'undefined (one class only)'}" if manifest.has_predictor else "no safety predictor"
+        lines.append(f"  {side:<10} VAE MSE {figures['vae_mse']:.5f}; {predicted}")
     return lines
 
 

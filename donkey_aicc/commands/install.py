@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from donkey_aicc import install
+    from donkey_aicc.car import install_parts as install
     from donkey_aicc.files import write_atomic
 
     file = install.manage_file(args.car)

@@ -1,9 +1,7 @@
 """donkey-aicc overhead: labels for a real car from a camera above the track."""
 
 import argparse
-import json
 from pathlib import Path
-from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,16 +27,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _calibrate(args: argparse.Namespace) -> int:
-    from donkey_aicc.data.overhead.calibration import CalibrationSession
-    from donkey_aicc.data.overhead.video import Video
-    from donkey_aicc.web.overhead_page import serve
+    from donkey_aicc.files import read_json
+    from donkey_aicc.overhead.calibrate_camera import CalibrationSession
+    from donkey_aicc.overhead.overhead_page import calibration_page
+    from donkey_aicc.overhead.video import Video
+    from donkey_aicc.web.page_server import serve
 
     video = Video(args.video)
     setup_path = Path(args.setup) if args.setup else video.path.with_name(f"{video.path.stem}_setup.json")
     if args.headless_json:
-        print(f"wrote {CalibrationSession(video, setup_path).save(_read_json(args.headless_json))['saved']}")
+        inputs = read_json(args.headless_json, "it must hold the inputs of the page as JSON")
+        print(f"wrote {CalibrationSession(video, setup_path).save(inputs)['saved']}")
         return 0
-    session = CalibrationSession(video, setup_path, _read_json(setup_path) if setup_path.exists() else None)
+    earlier = read_json(setup_path, "move it away to begin anew") if setup_path.exists() else None
+    session = CalibrationSession(video, setup_path, earlier)
     session.state()  # a setup that does not fit the video is said here, not on the page
 
     def started(port: int) -> None:
@@ -46,7 +48,7 @@ def _calibrate(args: argparse.Namespace) -> int:
         print(f"open http://{shown}:{port} to make {setup_path}; Ctrl-C ends", flush=True)
 
     try:
-        serve(session, args.host, args.port, started)
+        serve(calibration_page(session), args.host, args.port, started)
     except KeyboardInterrupt:
         print("\ndone" if setup_path.exists() else "\nnothing was saved")
     return 0
@@ -55,8 +57,8 @@ def _calibrate(args: argparse.Namespace) -> int:
 def _label(args: argparse.Namespace) -> int:
     import math
 
-    from donkey_aicc.data.overhead.labelling import PICTURE, label_tub
     from donkey_aicc.errors import ConfigError
+    from donkey_aicc.overhead.labelling import PICTURE, label_tub
 
     if args.offset_s is not None and not math.isfinite(args.offset_s):
         raise ConfigError(f"--offset-s must be a number of seconds, got {args.offset_s}")
@@ -64,14 +66,3 @@ def _label(args: argparse.Namespace) -> int:
     print(done.text)
     print(f"wrote {args.out}; report and picture: {done.report_dir}, look at {done.report_dir / PICTURE}")
     return 0
-
-
-def _read_json(path: str | Path) -> Any:
-    from donkey_aicc.errors import AiccError
-
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise AiccError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise AiccError(f"{path} is not JSON: {error}") from error

@@ -14,17 +14,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="same seed, same result (default 0)")
     parser.add_argument("--model", default=None, help="pilot to drive with (default: the shipped one)")
     parser.add_argument("--expert", action="store_true", help="the expert drives instead of a pilot")
-    parser.add_argument("--protocol", default=None, help="inject dark, blur, bias or latency after 100 nominal frames")
+    parser.add_argument("--protocol", default=None, help="inject dark, blur, bias or latency after 200 nominal frames")
     parser.add_argument("--severity", default="1-5", help="severities to inject: N or FIRST-LAST (default 1-5)")
     parser.add_argument("--workers", type=int, default=2, help="processes (default 2)")
 
 
 def run(args: argparse.Namespace) -> int:
-    from donkey_aicc.anomalies.protocols import PROTOCOLS
     from donkey_aicc.errors import one_of
-    from donkey_aicc.recording import plan_nominal, plan_protocol, record
+    from donkey_aicc.faults.protocols import PROTOCOLS
     from donkey_aicc.resources import models_dir
-    from donkey_aicc.sim.tracks import make_track
+    from donkey_aicc.simulator.record_drives import plan_nominal, plan_protocol, record
+    from donkey_aicc.simulator.tracks import make_track
 
     make_track(args.track)  # an unknown track should fail here, not in a worker
     first, last = number_range("--frames", args.frames)
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         plans = plan_protocol(args.out, args.track, args.protocol, severities, args.drives, last, args.seed)
     model = None if args.expert else Path(args.model or models_dir() / "pilot")
     if model is not None:
-        from donkey_aicc.pilot_file import load_pilot
+        from donkey_aicc.nets.pilot_file import load_pilot
 
         load_pilot(model)
     new = record(plans, model, args.workers)

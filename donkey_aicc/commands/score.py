@@ -10,9 +10,9 @@ from donkey_aicc.commands.check import add_bundle_label_arguments, bundle_labels
 if TYPE_CHECKING:
     import numpy as np
 
-    from donkey_aicc.bundle import Bundle
-    from donkey_aicc.data.load import LoadedData
-    from donkey_aicc.score_table import ScoreTable
+    from donkey_aicc.nets.bundle import Bundle
+    from donkey_aicc.scoring.score_table import ScoreTable
+    from donkey_aicc.tubs.load import LoadedData
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,9 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, metavar="FILE", help="score table to write: .parquet or .npz")
     parser.add_argument("--workers", type=int, metavar="N", help="processes, one core each (default: all cores)")
     parser.add_argument("--dask", metavar="ADDRESS", help="score on this Dask cluster instead, such as tcp://host:8786")
-    parser.add_argument("--seed", type=int, default=0, help="of all dropout masks and augmented views (default 0)")
-    parser.add_argument("--samples", type=int, default=20, metavar="S", help="dropout samples of the dynamics (default 20)")
-    parser.add_argument("--rollout-every", type=int, default=10, metavar="N", help="frames between rollouts (default 10)")
     parser.add_argument("--lanes", type=int, default=8, metavar="L", help="sequences that run together in a worker (default 8)")
     parser.add_argument("--min-length", type=int, default=1, metavar="N", help="drop sequences of fewer frames (default 1)")
     parser.add_argument("--cache-dir", metavar="DIR", help="where decoded frames are kept (default ~/.cache/donkey_aicc)")
@@ -31,18 +28,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from donkey_aicc.bundle import Bundle
-    from donkey_aicc.score_table import check_score_path
-    from donkey_aicc.scoring.parallel import score_sequences
-    from donkey_aicc.scoring.score import ScoreSettings
+    from donkey_aicc.calibration.calibrator_file import score_settings
+    from donkey_aicc.nets.bundle import Bundle
+    from donkey_aicc.scoring.parallel import score_drives
+    from donkey_aicc.scoring.score_table import check_score_path
+    from donkey_aicc.scoring.settings import BatchSettings
 
     out = Path(args.out)
     check_score_path(out)
-    settings = ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, seed=args.seed, lanes=args.lanes)
+    batch = BatchSettings(lanes=args.lanes)
     bundle = Bundle.load(args.bundle)
+    settings = score_settings(bundle)
     loaded = _load(args, bundle)
     workers = args.workers if args.workers is not None else os.cpu_count() or 1
-    table = score_sequences(bundle, loaded.sequences, settings=settings, workers=workers, dask_address=args.dask)
+    table = score_drives(bundle, loaded.sequences, settings=settings, batch=batch, workers=workers, dask_address=args.dask)
     table.save(out, _normalised(table, bundle))
     print(_summary(table, bundle, out))
     return 0
@@ -53,7 +52,7 @@ def _normalised(table: "ScoreTable", bundle: "Bundle") -> "dict[str, np.ndarray]
     if not bundle.calibrator_path.is_file():
         print("the bundle has no calibrator: rho and delta stay raw. Make one with: donkey-aicc calibrate")
         return {}
-    from donkey_aicc.calibrator_file import load_calibrator
+    from donkey_aicc.calibration.calibrator_file import load_calibrator
 
     statistics = load_calibrator(bundle).statistics
     if statistics is None:
@@ -63,10 +62,10 @@ def _normalised(table: "ScoreTable", bundle: "Bundle") -> "dict[str, np.ndarray]
 
 
 def _load(args: argparse.Namespace, bundle: "Bundle") -> "LoadedData":
-    from donkey_aicc.data.load import load_sequences
+    from donkey_aicc.tubs.load import load_drives
 
     options = bundle_labels(args, bundle.manifest)
-    return load_sequences(args.tubs, min_length=args.min_length, cache_dir=args.cache_dir, **options)
+    return load_drives(args.tubs, min_length=args.min_length, cache_dir=args.cache_dir, **options)
 
 
 def _summary(table: "ScoreTable", bundle: "Bundle", out: Path) -> str:

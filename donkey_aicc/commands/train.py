@@ -2,8 +2,12 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.commands.check import add_label_arguments
+
+if TYPE_CHECKING:
+    from donkey_aicc.tubs.load import LoadedData
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +23,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="override one training setting, such as vae.epochs=3; may be repeated; an unknown name lists them all",
     )
     add_label_arguments(parser)
+    parser.add_argument(
+        "--no-labels",
+        action="store_true",
+        help="world model only: rho, delta and the alarm, without safety predictor and confidence",
+    )
+    parser.add_argument(
+        "--split",
+        default="auto",
+        choices=["auto", "session", "gap", "block"],
+        help="sides by whole tub sessions, by stretches far apart in time, or by blocks of long drives (default: the strictest "
+        "that the data allows)",
+    )
+    parser.add_argument("--guard", type=float, default=3.0, metavar="S", help="seconds between two sides (default 3)")
     parser.add_argument("--seed", type=int, default=0, help="of the split and of all training randomness (default 0)")
     parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all cores)")
@@ -30,24 +47,28 @@ def run(args: argparse.Namespace) -> int:
     import torch
 
     from donkey_aicc.commands.info import describe
-    from donkey_aicc.data.load import load_sequences
     from donkey_aicc.errors import ConfigError
+    from donkey_aicc.nets.manifest import NO_PREDICTOR, SINGLE
     from donkey_aicc.training.pipeline import Plan, train_bundle
     from donkey_aicc.training.presets import preset_named
+    from donkey_aicc.tubs.load import load_drives
 
     preset, overrides = preset_named(args.preset, args.overrides)
     if args.threads is not None:
         if args.threads < 1:
             raise ConfigError(f"--threads must be >= 1, got {args.threads}")
         torch.set_num_threads(args.threads)
-    loaded = load_sequences(
+    loaded = load_drives(
         args.data,
         label_source=args.label_source,
         tau=args.tau,
         cte_centre=args.cte_centre,
         labels_csv=args.labels,
+        lane_half_width=args.lane_half_width,
         cache_dir=args.cache_dir,
+        driving_only=True,
     )
+    _say_left_out(loaded)
     plan = Plan(
         preset=preset,
         out=Path(args.out),
@@ -55,12 +76,34 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         device=args.device,
         resume=args.resume,
+        predictor=NO_PREDICTOR if args.no_labels else SINGLE,
+        split_mode=args.split,
+        guard_s=args.guard,
         tau=loaded.tau,
         cte_centre=args.cte_centre,
-        data={"label_source": args.label_source, "tubs": sorted({sequence.tub for sequence in loaded.sequences})},
+        lane_half_width=loaded.lane_half_width,
+        data=_origin(args, loaded),
     )
     manifest = train_bundle(loaded.sequences, plan)
     if manifest.files:  # only the first of several processes wrote the bundle
         print(describe(plan.out, manifest))
         print(f"curves and pictures: {plan.work}")
     return 0
+
+
+def _say_left_out(loaded: "LoadedData") -> None:
+    count = sum(tub.not_driving for tub in loaded.report.tubs)
+    if count:
+        print(f"left out {count} frames in which the car is parked or carried", flush=True)
+
+
+def _origin(args: argparse.Namespace, loaded: "LoadedData") -> dict[str, Any]:
+    """On which tubs and labels the bundle is trained, for its manifest."""
+    from donkey_aicc.files import sha256_of
+
+    found: dict[str, Any] = {"label_source": args.label_source, "tubs": sorted({one.tub for one in loaded.sequences})}
+    found["labels"] = "none" if args.no_labels else ", ".join(sorted({tub.label_source for tub in loaded.report.tubs}))
+    if args.labels and not args.no_labels:
+        found["label_file"] = {"name": Path(args.labels).name, "sha256": sha256_of(Path(args.labels))}
+    found["not_driving"] = sum(tub.not_driving for tub in loaded.report.tubs)
+    return found

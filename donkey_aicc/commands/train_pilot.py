@@ -11,6 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, help="folder for the pilot: pilot.safetensors and manifest.json")
     parser.add_argument("--simulate", action="store_true", help="no tubs: learn from the expert in the simulator (DAgger)")
     parser.add_argument("--tracks", nargs="+", default=None, help="with --simulate: tracks to learn (default: all named)")
+    parser.add_argument("--start", default=None, help="with --simulate: a pilot that goes on learning, in two rounds")
     parser.add_argument("--drives", type=int, default=2, help="with --simulate: drives per track and round (default 2)")
     parser.add_argument("--frames", type=int, default=700, help="with --simulate: frames per drive (default 700)")
     parser.add_argument("--work", default=None, help="folder for lessons and checkpoints (default: OUT.work)")
@@ -24,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
 
     import torch
 
-    from donkey_aicc.pilot_file import save_pilot
+    from donkey_aicc.nets.pilot_file import save_pilot
 
     if args.simulate == bool(args.tubs):
         raise AiccError("give either tubs to learn from or --simulate, not both and not neither")
@@ -40,26 +41,29 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_simulator(args: argparse.Namespace, work: Path):
-    from donkey_aicc.dagger import School, teach
-    from donkey_aicc.sim.tracks import TRACK_NAMES, make_track
+    from donkey_aicc.simulator.tracks import TRACK_NAMES, make_track
+    from donkey_aicc.training.pilot_lessons import School, teach
 
     tracks = tuple(args.tracks or TRACK_NAMES)
     for track in tracks:
         make_track(track)
     school = School(tracks, args.drives, args.frames, seed=args.seed)
+    if args.start:
+        school = School.refresher(Path(args.start), tracks, args.drives, args.frames, args.seed)
     net, rounds = teach(school, work)
-    return net, {"made_by": "train-pilot --simulate", "tracks": list(tracks), "rounds": rounds}
+    made_by = "train-pilot --simulate" + (" --start" if args.start else "")
+    return net, {"made_by": made_by, "tracks": list(tracks), "rounds": rounds}
 
 
 def _from_tubs(args: argparse.Namespace, work: Path):
     import torch
 
-    from donkey_aicc.data.load import load_sequences
     from donkey_aicc.nets.pilot_net import PilotNet
     from donkey_aicc.training.train_pilot import PilotRecipe, split_for_cloning, train_pilot
     from donkey_aicc.training.trainer import Run
+    from donkey_aicc.tubs.load import load_drives
 
-    loaded = load_sequences(args.tubs, tau=None, must_be_usable=False)
+    loaded = load_drives(args.tubs, tau=None, must_be_usable=False)
     train, validation = split_for_cloning(loaded.sequences, args.seed)
     torch.manual_seed(args.seed)
     net = PilotNet()

@@ -9,8 +9,8 @@ from PIL import Image
 
 from donkey_aicc.demo.recorded_drive import RecordedDrive
 from donkey_aicc.files import atomic_path
-from donkey_aicc.sim.overhead import OverheadCamera
-from donkey_aicc.sim.track import Track
+from donkey_aicc.simulator.track import Track
+from donkey_aicc.simulator.view_from_above import OverheadCamera
 
 HEIGHT_PX = 240
 TRAIL_FRAMES = 60

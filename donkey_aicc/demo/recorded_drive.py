@@ -9,9 +9,9 @@ import cv2
 import numpy as np
 
 from donkey_aicc import channels
-from donkey_aicc.data.tub_contents import Record, numbers
-from donkey_aicc.data.tub_reader import read_v2_tub
 from donkey_aicc.errors import AiccError
+from donkey_aicc.tubs.tub_contents import Record, numbers
+from donkey_aicc.tubs.tub_reader import read_v2_tub
 
 
 @dataclass(frozen=True, eq=False)

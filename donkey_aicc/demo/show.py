@@ -10,20 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.createcar import create_car
+from donkey_aicc.car.new_car import create_car
 from donkey_aicc.demo.movie import make_movie
 from donkey_aicc.demo.recorded_drive import RecordedDrive, read_drive
 from donkey_aicc.demo.timeline import Timeline, draw_timeline, read_timeline, summary_rows
 from donkey_aicc.errors import AiccError
 from donkey_aicc.parts.drive_log import FILE_NAME as DRIVE_LOG
-from donkey_aicc.sim.drive_picture import draw_drive
-from donkey_aicc.sim.tracks import make_track
+from donkey_aicc.simulator.drive_picture import draw_drive
+from donkey_aicc.simulator.tracks import make_track
 
 SCHEDULE = "dark:2@10s-18s,blur:4@29s-37s,bias:3@48s-56s,latency:3@67s-75s"
 LAPS = 5
 RATE_HZ = 20.0
-# A rollout costs as much as some thirty frames without one; a rarer one keeps the demo short and changes little.
-SETTINGS = '\nAICC_BUNDLE = "reference"\nAICC_ROLLOUT_EVERY = 40\n'
+SETTINGS = '\nAICC_BUNDLE = "reference"\n'
 
 
 def show(out: str | Path, laps: int = LAPS, track: str = "loop", seed: int = 1, inject: str = SCHEDULE) -> dict[str, Any]:

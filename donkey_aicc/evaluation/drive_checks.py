@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from donkey_aicc.data.sequence import Sequence, shared_content
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.conditions import NOMINAL
 from donkey_aicc.evaluation.input_checks import check_classes, check_sequence_count
 from donkey_aicc.evaluation.split_plan import choose_splits
-from donkey_aicc.score_table import horizon_labels
+from donkey_aicc.scoring.score_table import horizon_labels
+from donkey_aicc.tubs.drive import Drive, shared_content
 
 
 def protocol_paths(nominal: Listing[str] | None, ood: Listing[str] | None) -> dict[str, list[str]]:
@@ -29,7 +29,7 @@ def protocol_paths(nominal: Listing[str] | None, ood: Listing[str] | None) -> di
     return found
 
 
-def as_protocol(sequences: Listing[Sequence], name: str) -> list[Sequence]:
+def as_protocol(sequences: Listing[Drive], name: str) -> list[Drive]:
     """Drives of one protocol. Tubs that know of no protocol at all (a real car) count as driven under it throughout."""
     known = set().union(*(set(sequence.protocol.tolist()) for sequence in sequences)) - {""}
     if not known:
@@ -40,10 +40,10 @@ def as_protocol(sequences: Listing[Sequence], name: str) -> list[Sequence]:
 
 
 def check_drives(
-    nominal: Listing[Sequence],
-    calibration: Listing[Sequence],
-    test: Listing[Sequence],
-    ood: Mapping[str, Listing[Sequence]],
+    nominal: Listing[Drive],
+    calibration: Listing[Drive],
+    test: Listing[Drive],
+    ood: Mapping[str, Listing[Drive]],
     *,
     context: int,
     horizons: Listing[int],
@@ -65,9 +65,9 @@ def check_drives(
     return choose_splits(usable, steps, seeds, folds, seed)[1]
 
 
-def _check_apart(nominal: Listing[Sequence], ood: Mapping[str, Listing[Sequence]]) -> None:
+def _check_apart(nominal: Listing[Drive], ood: Mapping[str, Listing[Drive]]) -> None:
     """Content decides, not names: a renamed copy is found too."""
-    seen: dict[str, list[Sequence]] = {}
+    seen: dict[str, list[Drive]] = {}
     for name, sequences in ood.items():
         shared = shared_content(nominal, sequences)
         if shared:

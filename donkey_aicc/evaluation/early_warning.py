@@ -11,7 +11,7 @@ from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.evaluation.lead_time import LeadTimes, lead_times
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 SLOW_DOWN_AT = 0.6  # where the governor starts to slow down by default
 ALLOWED_PER_LAP = 1.0

@@ -15,7 +15,7 @@ from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.calibration.temperature import fit_temperatures
 from donkey_aicc.evaluation.binned import mean_ece
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 UNIFORM = "uniform"
 FRONTIER_SCORES = {

@@ -9,7 +9,7 @@ from donkey_aicc.evaluation.cells import Cell, cell
 from donkey_aicc.evaluation.conditions import Condition
 from donkey_aicc.evaluation.horizons import Metric, horizon_average, per_horizon
 from donkey_aicc.evaluation.metrics import auroc, ece_top_label
-from donkey_aicc.imagined_table import ImaginedTable
+from donkey_aicc.scoring.imagined_table import ImaginedTable
 
 PREDICTORS = {"imagined": "Imagined frame, classified", "direct": "Direct, the same frames"}
 _METRICS: dict[str, Metric] = {"auroc": auroc, "ece": ece_top_label}

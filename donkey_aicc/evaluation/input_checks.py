@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from donkey_aicc.calibration.augmented_ids import source_of
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.evaluation.conditions import NOMINAL, evaluated_conditions, source_of
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.evaluation.conditions import NOMINAL, evaluated_conditions
+from donkey_aicc.scoring.score_table import ScoreTable
 
 MIN_SEQUENCES = 2
 

@@ -12,7 +12,7 @@ from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.binned import mean_ece
 from donkey_aicc.evaluation.conditions import Condition
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 PLUS = "aicc_plus"
 HEATED_TO_OURS = "uniform_heating"

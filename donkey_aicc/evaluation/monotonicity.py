@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.evaluation.cells import rounded
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 MEASURED_SCORES = ("rho", "delta", "rho_two_sided", "latent")
 TOLERANCE = 0.05  # in units of two nominal standard deviations; a smaller fall is called noise

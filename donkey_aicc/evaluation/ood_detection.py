@@ -4,7 +4,7 @@ import numpy as np
 
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.evaluation.metrics import Measured, auroc
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 OOD_ROWS = {
     "msp": "MSP",

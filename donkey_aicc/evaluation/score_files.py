@@ -7,8 +7,8 @@ from pathlib import Path
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import write_json
-from donkey_aicc.imagined_table import ImaginedTable
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.imagined_table import ImaginedTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 MARK = "scores.json"  # names the bundle that made the tables
 NAMES = ("calibration", "augmented", "test")

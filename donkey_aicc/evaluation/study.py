@@ -24,9 +24,9 @@ from donkey_aicc.evaluation.monotonicity import measure_monotonicity
 from donkey_aicc.evaluation.split_plan import DRAWS, FOLDS, SEEDS, SplitPlan, check_counts, choose_splits
 from donkey_aicc.evaluation.split_study import study_split
 from donkey_aicc.evaluation.summary import summarise
-from donkey_aicc.imagined_table import ImaginedTable
 from donkey_aicc.progress import Progress
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.imagined_table import ImaginedTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 SCHEMA_VERSION = 1
 WARNING_METHODS = ("none", "temperature", "dac", OURS, PLUS)

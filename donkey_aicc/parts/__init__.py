@@ -1,1 +1,17 @@
 """Thin donkeycar parts: state in __init__, one run, the work elsewhere."""
+
+from donkey_aicc.lazy import lazy_names
+
+_HOMES = {
+    "AnomalyCalibrator": "anomaly_calibrator",
+    "AnomalyInjector": "anomaly_injector",
+    "InjectionButtons": "injection_control",
+    "InjectionControl": "injection_control",
+    "SafetyGovernor": "safety_governor",
+    "SafetyPredictor": "safety_predictor",
+    "TTA": "tta",
+    "UnsafeMark": "unsafe_mark",
+    "WorldModelScorer": "world_model_scorer",
+}
+__all__ = list(_HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.anomalies.faults import Fault
 from donkey_aicc.errors import ConfigError, one_of
+from donkey_aicc.faults.fault import Fault
 from donkey_aicc.parts.injection_control import InjectionControl
 
 logger = logging.getLogger(__name__)

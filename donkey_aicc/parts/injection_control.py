@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from donkey_aicc.anomalies.faults import Fault, make_fault
-from donkey_aicc.anomalies.protocols import PROTOCOLS, parameters
-from donkey_aicc.anomalies.schedule import Episode
-from donkey_aicc.errors import ConfigError
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.faults.fault import Fault, make_fault
+from donkey_aicc.faults.protocols import PROTOCOLS, parameters
+from donkey_aicc.faults.schedule import Episode
 
 logger = logging.getLogger(__name__)
 
@@ -120,6 +120,26 @@ class InjectionControl:
             with self._lock:
                 if self._by_hand.pop(name, None) is None:
                     self._by_hand[name] = Episode(name, self.button_severity)
+
+    def inject(self, protocol: str, severity: int) -> None:
+        """Switch one fault on by hand, at this severity, until `stop` or the end of the arming."""
+        overrides = self.overrides.get(protocol)
+        make_fault(protocol, severity, rate_hz=self.rate_hz, overrides=overrides)  # says what is wrong with it
+        if not self.armed and self.arm_s is not None:
+            raise AiccError("the car is not armed: arm it first")
+        if self._ready_for_buttons():
+            with self._lock:
+                self._by_hand[protocol] = Episode(protocol, severity)
+
+    @property
+    def armed_left_s(self) -> float:
+        """Seconds until the arming ends by itself: 0 when disarmed, infinite in a simulator."""
+        return 0.0 if self._closed else max(0.0, self._armed_until - self._clock())
+
+    @property
+    def asked_for(self) -> tuple[str, ...]:
+        """Protocols switched on by hand, whether they act now or wait for the pilot."""
+        return tuple(self._by_hand)
 
     def cycle(self) -> None:
         """One joystick button for all: arm, then dark, blur, bias, latency one after another, then none."""

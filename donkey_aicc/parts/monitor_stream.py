@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from donkey_aicc.bundle import Bundle
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.vae import LATENT_CHANNELS
 from donkey_aicc.parts import states
-from donkey_aicc.score_table import FEATURE_NAMES
+from donkey_aicc.scoring.score_table import FEATURE_NAMES
+from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 
 MAXIMAL = 1.0  # what an unknown score counts as: the scores are clipped to [0, 1]
+ROLLOUTS_TILL_STALE = 5  # so many missing in a row
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Scored:
     rho: float = MAXIMAL
     delta: float = MAXIMAL
     scores: dict[str, float] = field(default_factory=dict)
+    features: np.ndarray | None = None  # (12,) in nominal standard deviations
+    squared_error: Any = None  # (3, 64, 64) tensor: where the frame could not be rebuilt
 
 
 class MonitorStream:
@@ -45,29 +50,17 @@ class MonitorStream:
         self,
         bundle: Bundle,
         statistics: ScoreStatistics | None,
+        settings: ScoreSettings,
         *,
-        samples: int,
-        rollout_steps: int,
-        rollout_every: int,
-        seed: int,
         gap_s: float,
         frozen_frames: int,
-        max_rollout_age_frames: int,
         pause: Callable[[], None] | None = None,
     ) -> None:
-        self._stream = StreamScorer(
-            bundle,
-            samples=samples,
-            rollout_steps=rollout_steps,
-            rollout_every=rollout_every,
-            context=bundle.manifest.context,
-            seed=seed,
-            pause=pause,
-        )
+        self._stream = StreamScorer(bundle, settings, pause=pause)
         self._statistics = statistics
         if statistics is not None:
             _check_statistics(statistics)
-        self._rollout_every, self._max_rollout_age = rollout_every, max_rollout_age_frames
+        self._rollout_every, self._max_rollout_age = settings.rollout_every, ROLLOUTS_TILL_STALE * settings.rollout_every
         self._gap_s, self._frozen_frames = gap_s, frozen_frames
         self._start_sequence()
 
@@ -100,13 +93,23 @@ class MonitorStream:
             return Scored(frame.time_s, states.NO_STATISTICS)
         scores = self._statistics.frame_scores(float(found.rho_raw[0]), found.features[0], found.latent[0])
         known = {name: value for name, value in scores.items() if np.isfinite(value)}
-        state = self._state(found.valid, found.rollout_age_frames, len(known) == len(scores))
-        return Scored(frame.time_s, state, known.get("rho", MAXIMAL), known.get("delta", MAXIMAL), known)
+        finite = bool(found.valid[0]) and len(known) == len(scores)
+        state = self._state(found.warmed_up, found.rollout_age_frames, finite)
+        error = self._stream.squared_error
+        return Scored(
+            frame.time_s,
+            state,
+            known.get("rho", MAXIMAL),
+            known.get("delta", MAXIMAL),
+            known,
+            self._statistics.dynamics.standardised(found.features[0]),
+            None if error is None else error[0],
+        )
 
-    def _state(self, valid: bool, rollout_age_frames: int, finite: bool) -> str:
+    def _state(self, warmed_up: bool, rollout_age_frames: int, finite: bool) -> str:
         if self._repeats >= self._frozen_frames:
             return states.FROZEN
-        if not valid:
+        if not warmed_up:
             return states.WARMING_UP
         if not finite:
             return states.NOT_FINITE

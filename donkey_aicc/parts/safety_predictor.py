@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from donkey_aicc.bundle import Bundle
 from donkey_aicc.errors import AiccError
-from donkey_aicc.preprocess import images_to_tensor, to_model_image
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.preprocess import images_to_tensor, to_model_image
 from donkey_aicc.scoring.inference import for_inference
 
 logger = logging.getLogger(__name__)

@@ -7,12 +7,11 @@ from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 class SequenceStart:
     """Donkeycar part, after the scorer: a hit is the last frame of its sequence, in the tub as well."""
 
-    def __init__(self, tta: TTA, scorer: WorldModelScorer) -> None:
-        self._tta = tta
-        self._scorer = scorer
+    def __init__(self, *parts: TTA | WorldModelScorer) -> None:
+        self._parts = parts
 
     def run(self, hit: bool | None) -> None:
         """The next frame starts a new sequence if the car has hit the wall."""
         if hit:
-            self._tta.reset()
-            self._scorer.reset()
+            for part in self._parts:
+                part.reset()

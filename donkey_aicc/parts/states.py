@@ -12,6 +12,7 @@ NO_STATISTICS = "no statistics"  # the bundle has no calibrator, so nobody knows
 STALE = "scores stale"
 NOT_FINITE = "not finite"
 NO_CALIBRATOR = "no calibrator"
+NO_PREDICTOR = "no safety predictor"  # the bundle was trained without labels: scores and alarm only
 FAILED = "calibration failed"
 
 NO_FRAME = (NO_IMAGE, BAD_IMAGE)

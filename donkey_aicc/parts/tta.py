@@ -10,8 +10,9 @@ from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.parts.right_of_way import RightOfWay
 from donkey_aicc.parts.safety_predictor import SafetyPredictor, finite_list
-from donkey_aicc.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.score_table import FEATURE_NAMES
+from donkey_aicc.scoring.settings import MAX_GAP_S
 from donkey_aicc.scoring.tta import VIEWS, TTAPrediction, predict_tta
 
 FRAME_SCORES = ("tta_spread", "density", "dac")
@@ -35,7 +36,7 @@ class TTA:
         details: bool = False,
         statistics: ScoreStatistics | None = None,
         score_names: Sequence[str] = (),
-        gap_s: float = 0.5,
+        gap_s: float = MAX_GAP_S,
         right_of_way: RightOfWay | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -1,6 +1,10 @@
 """UnsafeMark: a person's judgement of the driving, recorded with every frame."""
 
 import logging
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+from donkey_aicc import channels
 
 logger = logging.getLogger(__name__)
 
@@ -39,3 +43,20 @@ class UnsafeMark:
     def shutdown(self) -> None:
         """Nothing of this drive goes into the next."""
         self._forget()
+
+
+class AttendedMark(UnsafeMark):
+    """The mark of a page that comes and goes: while nobody is there to mark, a frame has no mark at all.
+
+    Recorded as False it would read as if somebody had watched and found it safe. A part cannot put None into a channel by
+    returning it, hence the memory.
+    """
+
+    def __init__(self, memory: MutableMapping[str, Any], attended: Callable[[], bool]) -> None:
+        super().__init__()
+        self._memory, self._attended = memory, attended
+
+    def run(self, clicked: object = None) -> None:  # type: ignore[override]
+        """Writes the channel itself."""
+        marked = super().run(clicked)
+        self._memory[channels.UNSAFE_MARK] = marked if self._attended() else None

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from donkey_aicc.bundle import Bundle
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.preprocess import to_model_image
 from donkey_aicc.parts import states
 from donkey_aicc.parts.monitor_stream import MAXIMAL, Frame, MonitorStream, Scored
 from donkey_aicc.parts.right_of_way import RightOfWay
-from donkey_aicc.preprocess import to_model_image
-from donkey_aicc.scoring.stream import ROLLOUT_EVERY, ROLLOUT_STEPS, SAMPLES
+from donkey_aicc.scoring.settings import MAX_GAP_S, ScoreSettings
 
 logger = logging.getLogger(__name__)
 
@@ -63,15 +63,12 @@ class WorldModelScorer:
         self,
         bundle: Bundle,
         statistics: ScoreStatistics | None,
+        settings: ScoreSettings,
         *,
-        samples: int = SAMPLES,
-        rollout_steps: int = ROLLOUT_STEPS,
-        rollout_every: int = ROLLOUT_EVERY,
-        seed: int = 0,
         threads: int = 1,
         queue_frames: int = QUEUE_FRAMES,
         rollout_backlog_frames: int = ROLLOUT_BACKLOG_FRAMES,
-        gap_s: float = 0.5,
+        gap_s: float = MAX_GAP_S,
         frozen_frames: int = 10,
         right_of_way: RightOfWay | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -82,13 +79,9 @@ class WorldModelScorer:
         self._make_stream: Callable[..., MonitorStream] = lambda pause=None: MonitorStream(
             bundle,
             statistics,
-            samples=samples,
-            rollout_steps=rollout_steps,
-            rollout_every=rollout_every,
-            seed=seed,
+            settings,
             gap_s=gap_s,
             frozen_frames=frozen_frames,
-            max_rollout_age_frames=5 * rollout_every,
             pause=pause,
         )
         self._right_of_way = right_of_way
@@ -112,6 +105,11 @@ class WorldModelScorer:
         self._beat_s = self._restarted_s = -math.inf
         self._new_sequence = False
         self._own_s = 0.0  # spent on scoring in the loop: our own slowness is no gap between frames
+
+    @property
+    def newest(self) -> Scored | None:
+        """What was found last, with its details, for whoever wants to show it."""
+        return self._result
 
     def reset(self) -> None:
         """The next frame starts a new sequence: call it when the car was put somewhere else."""

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.ensemble import DynamicsEnsemble, EnsembleMasks
 from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.score_table import FEATURE_NAMES
 
 ROLLOUT_FEATURES = FEATURE_NAMES[:3]
 
@@ -17,7 +17,8 @@ ROLLOUT_FEATURES = FEATURE_NAMES[:3]
 class RolloutScore:
     """S living hidden states of L lanes, advanced by one step per frame; the look ahead starts from them.
 
-    Priming is never repeated. Between two rollouts the last features hold, and their age is told.
+    Priming is never repeated. Between two rollouts the last features hold, and their age is told. A lane whose states are
+    not finite any more begins anew; its features are NaN until the next rollout.
     """
 
     def __init__(
@@ -52,10 +53,15 @@ class RolloutScore:
     def has_rollout(self) -> bool:
         return self._age is not None
 
-    def update(self, z: Tensor, action: Tensor, run_rollout: bool) -> np.ndarray:
-        """z (L, 64, 4, 4) and normalised action (L, 2) of the new frame -> (L, 3) in the order of ROLLOUT_FEATURES."""
+    def update(self, z: Tensor, action: Tensor, run_rollout: bool, unseen: int = 0) -> np.ndarray:
+        """z (L, 64, 4, 4) and normalised action (L, 2) of the new frame -> (L, 3) in the order of ROLLOUT_FEATURES.
+
+        unseen: frames since the last one that were not looked at; the states take them in one step with this one.
+        """
+        self._frame += unseen
         between = self._tensor(self._randomness.between_masks(self._frame, self._steps if run_rollout else 1))
         self._state = self._ensemble.observe(z, action, self._state, EnsembleMasks(self._recurrent, between[0]))
+        self._state, spoiled = self._ensemble.without_non_finite(self._state)
         self._frame += 1
         if run_rollout:
             ahead = self._ensemble.rollout(z, action, self._state, self._recurrent, between, self._pause)
@@ -63,7 +69,9 @@ class RolloutScore:
             self._features = np.stack([sigma.mean(axis=1), sigma.max(axis=1), sigma.std(axis=1)], axis=1)
             self._age = 0
         elif self._age is not None:
-            self._age += 1
+            self._age += 1 + unseen
+        if spoiled.any():
+            self._features = np.where(spoiled[:, None], np.nan, self._features)
         return self._features
 
     def keep(self, lanes: np.ndarray) -> None:

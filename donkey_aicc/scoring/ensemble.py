@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -89,6 +90,16 @@ class DynamicsEnsemble:
             return x.view(POSITIONS, -1, self._samples, HIDDEN)[:, lanes].reshape(POSITIONS, -1, HIDDEN)
 
         return tuple((picked(hidden), picked(cell)) for hidden, cell in state)
+
+    def without_non_finite(self, state: EnsembleState) -> tuple[EnsembleState, np.ndarray]:
+        """The state with lanes that hold a NaN or an infinity set back to zero, and which those are: (L,) bool."""
+        numbers = sum(self._by_sample(x).sum(dim=(0, 2, 3)) for layer in state for x in layer)
+        spoiled = ~torch.isfinite(cast(Tensor, numbers))
+        if not bool(spoiled.any()):
+            return state, spoiled.cpu().numpy()
+        mask = spoiled.repeat_interleave(self._samples)[:, None]
+        cleaned = tuple((hidden.masked_fill(mask, 0.0), cell.masked_fill(mask, 0.0)) for hidden, cell in state)
+        return cleaned, spoiled.cpu().numpy()
 
     @torch.inference_mode()
     def observe(self, z: Tensor, action: Tensor, state: EnsembleState, masks: EnsembleMasks) -> EnsembleState:

@@ -5,10 +5,12 @@ l = ||z||. Step j leads from frame j-1 to frame j: du_j = u_j - u_{j-1}, dl_j = 
 |du_j| < 0.02 and turning if it starts off-centre, |u_{j-1}| > 0.15. What has no steps yet is 0.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from donkey_aicc.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.ring import Ring
+from donkey_aicc.scoring.score_table import FEATURE_NAMES
 
 HELD_BELOW = 0.02
 TURNING_ABOVE = 0.15
@@ -41,13 +43,17 @@ class ControlFeatures:
         self._last_sign = np.zeros(lanes)
         self._frames = 0
 
-    def update(self, steering: np.ndarray, latent_norm: np.ndarray) -> np.ndarray:
-        """steering, latent_norm: (L,) of the new frame -> (L, 9) in the order of CONTROL_FEATURES."""
-        if self._frames:
-            self._add_step(steering)
-        self._steering.append(steering)
-        self._latent_norm.append(latent_norm)
-        self._frames += 1
+    def update(self, steering: np.ndarray, latent_norm: np.ndarray, unseen: Sequence[np.ndarray] = ()) -> np.ndarray:
+        """steering, latent_norm: (L,) of the new frame -> (L, 9) in the order of CONTROL_FEATURES.
+
+        unseen: the steering of frames since the last one whose pictures were not looked at.
+        """
+        for each in (*unseen, steering):
+            if self._frames:
+                self._add_step(each)
+            self._steering.append(each)
+            self._frames += 1
+        self._latent_norm.append(latent_norm, len(unseen))
         return self._features()
 
     def keep(self, lanes: np.ndarray) -> None:

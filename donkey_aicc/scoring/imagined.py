@@ -8,39 +8,37 @@ import torch
 from torch import Tensor
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.imagined_table import ImaginedTable, concatenate_imagined
 from donkey_aicc.nets.dynamics import State
 from donkey_aicc.nets.imagined import ImaginedPredictor
-from donkey_aicc.preprocess import images_to_tensor
+from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.progress import Progress
+from donkey_aicc.scoring.imagined_table import ImaginedTable, concatenate_imagined
 from donkey_aicc.scoring.inference import for_inference
 from donkey_aicc.scoring.score import Drive, check_sequences, lane_groups
-from donkey_aicc.scoring.stream import CONTEXT, ROLLOUT_EVERY
+from donkey_aicc.scoring.settings import ScoreSettings
 
 if TYPE_CHECKING:
-    from donkey_aicc.bundle import Bundle
+    from donkey_aicc.nets.bundle import Bundle
 
 LANES = 16  # a step of a few samples costs no more than one of a single sample: reading the weights takes most of it
 
 
-def imagine_sequences(
+def imagine_drives(
     bundle: "Bundle",
     sequences: Sequence[Drive],
+    settings: ScoreSettings,
     *,
-    context: int = CONTEXT,
-    every: int = ROLLOUT_EVERY,
     lanes: int = LANES,
     title: str = "imagining",
 ) -> ImaginedTable:
-    """Predictions at every frame whose number is a multiple of `every` and whose context is full: the rollouts' own frames.
+    """Predictions at the frames where rollouts start and the context is full.
 
     The rollout reaches the last horizon with the last command held. Sequences keep their order.
     """
-    for name, value in (("context", context), ("every", every), ("lanes", lanes)):
-        if value < 1:
-            raise ConfigError(f"{name} must be >= 1, got {value}")
+    if lanes < 1:
+        raise ConfigError(f"lanes must be >= 1, got {lanes}")
     check_sequences(sequences)
-    imagination = _Imagination(bundle, context, every)
+    imagination = _Imagination(bundle, settings.context, settings.rollout_every)
     found: dict[int, ImaginedTable] = {}
     with Progress(title, total=sum(len(sequence) for sequence in sequences), unit="frames") as bar:
         for numbers in lane_groups(sequences, lanes):

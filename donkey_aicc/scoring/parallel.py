@@ -6,44 +6,56 @@ result by float rounding at most.
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.progress import Progress
-from donkey_aicc.score_table import ScoreTable
-from donkey_aicc.scoring.score import Drive, ScoreSettings, check_sequences, in_order, lane_groups, score_group
+from donkey_aicc.scoring.score import Drive, check_sequences, in_order, lane_groups, score_group
+from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 
 if TYPE_CHECKING:
-    from donkey_aicc.bundle import Bundle
+    from donkey_aicc.nets.bundle import Bundle
 
 # One lane group done: the numbers of its sequences and their tables.
 GroupResult = tuple[list[int], list[ScoreTable]]
 
 
-def score_sequences(
+@dataclass(frozen=True)
+class Work:
+    """What every group of lanes shares."""
+
+    bundle: "Bundle"
+    settings: ScoreSettings
+    batch: BatchSettings
+
+
+def score_drives(
     bundle: "Bundle",
     sequences: Sequence[Drive],
     *,
     settings: ScoreSettings | None = None,
+    batch: BatchSettings | None = None,
     workers: int = 1,
     dask_address: str | None = None,
     dask_timeout_s: float = 10.0,
     title: str = "scoring",
 ) -> ScoreTable:
     """One row per frame of all sequences, in their order. Float rounding apart, the way it is run changes nothing."""
-    settings = settings or ScoreSettings()
+    work = Work(bundle, settings or ScoreSettings(), batch or BatchSettings())
     if workers < 1:
         raise ConfigError(f"workers must be >= 1, got {workers}")
     check_sequences(sequences)
     with Progress(title, total=sum(len(sequence) for sequence in sequences), unit="frames") as bar:
         if dask_address is not None:
-            results = _on_dask(bundle, sequences, settings, dask_address, dask_timeout_s)
+            results = _on_dask(work, sequences, dask_address, dask_timeout_s)
         elif workers > 1 and len(sequences) > 1:
-            results = _on_processes(bundle, sequences, settings, workers)
+            results = _on_processes(work, sequences, workers)
         else:
-            return in_order(_here(bundle, sequences, settings, bar))
+            return in_order(_here(work, sequences, bar))
         tables: dict[int, ScoreTable] = {}
         for numbers, scored in results:
             tables.update(zip(numbers, scored, strict=True))
@@ -56,35 +68,33 @@ def _groups(sequences: Sequence[Drive], lanes: int, workers: int) -> list[list[i
     return lane_groups(sequences, min(lanes, math.ceil(len(sequences) / workers)))
 
 
-def _here(bundle: "Bundle", sequences: Sequence[Drive], settings: ScoreSettings, bar: Progress) -> dict[int, ScoreTable]:
+def _here(work: Work, sequences: Sequence[Drive], bar: Progress) -> dict[int, ScoreTable]:
     tables: dict[int, ScoreTable] = {}
-    for numbers in _groups(sequences, settings.lanes, 1):
-        scored = score_group(bundle, [sequences[number] for number in numbers], settings, bar.advance)
+    for numbers in _groups(sequences, work.batch.lanes, 1):
+        scored = score_group(work.bundle, [sequences[number] for number in numbers], work.settings, work.batch, bar.advance)
         tables.update(zip(numbers, scored, strict=True))
     return tables
 
 
-def _work(bundle: "Bundle", numbers: list[int], sequences: list[Drive], settings: ScoreSettings) -> GroupResult:
+def _do(work: Work, numbers: list[int], sequences: list[Drive]) -> GroupResult:
     """In a worker: one torch thread each, the workers are the parallelism."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return numbers, score_group(bundle, sequences, settings)
+        return numbers, score_group(work.bundle, sequences, work.settings, work.batch)
     finally:
         torch.set_num_threads(threads)
 
 
-def _on_processes(bundle: "Bundle", sequences: Sequence[Drive], settings: ScoreSettings, workers: int) -> Iterator[GroupResult]:
+def _on_processes(work: Work, sequences: Sequence[Drive], workers: int) -> Iterator[GroupResult]:
     from joblib import Parallel, delayed
 
-    groups = _groups(sequences, settings.lanes, workers)
+    groups = _groups(sequences, work.batch.lanes, workers)
     run = Parallel(n_jobs=min(workers, len(groups)), return_as="generator_unordered", pre_dispatch="n_jobs")
-    yield from run(delayed(_work)(bundle, numbers, [sequences[n] for n in numbers], settings) for numbers in groups)
+    yield from run(delayed(_do)(work, numbers, [sequences[n] for n in numbers]) for numbers in groups)
 
 
-def _on_dask(
-    bundle: "Bundle", sequences: Sequence[Drive], settings: ScoreSettings, address: str, timeout_s: float
-) -> Iterator[GroupResult]:
+def _on_dask(work: Work, sequences: Sequence[Drive], address: str, timeout_s: float) -> Iterator[GroupResult]:
     distributed = _distributed()
     try:
         client = distributed.Client(address, timeout=timeout_s, set_as_default=False)
@@ -94,10 +104,10 @@ def _on_dask(
         workers = len(client.nthreads())
         if not workers:
             raise AiccError(f"the Dask scheduler at {address} has no workers; start some with: dask worker {address}")
-        shared = client.scatter(bundle, broadcast=True, hash=False)
+        shared = client.scatter(work, broadcast=True, hash=False)
         futures = [
-            client.submit(_work, shared, numbers, [sequences[n] for n in numbers], settings, pure=False)
-            for numbers in _groups(sequences, settings.lanes, workers)
+            client.submit(_do, shared, numbers, [sequences[n] for n in numbers], pure=False)
+            for numbers in _groups(sequences, work.batch.lanes, workers)
         ]
         for future in distributed.as_completed(futures, loop=client.loop):
             yield future.result()

@@ -19,14 +19,19 @@ class PerceptionScore:
         self._vae = vae
         self._errors = Ring(lanes, context)
         self._pooled = Ring(lanes, context, (LATENT_CHANNELS,))
+        self.squared_error: Tensor | None = None  # (L, 3, 64, 64) of the newest frame, for whoever wants to see where it is
 
     @torch.inference_mode()
-    def update(self, images: Tensor) -> tuple[np.ndarray, np.ndarray, Tensor]:
-        """images (L, 3, 64, 64) -> rho_raw (L,), pooled latent (L, 64), and the frame's latent mean (L, 64, 4, 4)."""
+    def update(self, images: Tensor, unseen: int = 0) -> tuple[np.ndarray, np.ndarray, Tensor]:
+        """images (L, 3, 64, 64) -> rho_raw (L,), pooled latent (L, 64), and the frame's latent mean (L, 64, 4, 4).
+
+        unseen: frames since the last one that were not looked at.
+        """
         latent, _ = self._vae.encode(images)
-        error = (self._vae.decode(latent) - images).square_().mean(dim=(1, 2, 3))
-        self._errors.append(error.double().cpu().numpy())
-        self._pooled.append(latent.mean(dim=(2, 3)).double().cpu().numpy())
+        self.squared_error = (self._vae.decode(latent) - images).square_()
+        error = self.squared_error.mean(dim=(1, 2, 3))
+        self._errors.append(error.double().cpu().numpy(), unseen)
+        self._pooled.append(latent.mean(dim=(2, 3)).double().cpu().numpy(), unseen)
         return self._errors.window().mean(axis=1), self._pooled.window().mean(axis=1), latent
 
     @property

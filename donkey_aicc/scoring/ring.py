@@ -15,8 +15,15 @@ class Ring:
         self._capacity = capacity
         self._seen = 0
 
-    def append(self, values: np.ndarray) -> None:
-        """values: (lanes, *shape), the newest of each lane."""
+    def append(self, values: np.ndarray, unseen: int = 0) -> None:
+        """values: (lanes, *shape), the newest of each lane. `unseen` values before it are drawn as a line from the last one."""
+        if unseen:
+            last = self.window()[:, -1] if self._seen else values
+            for share in np.arange(1, unseen + 1) / (unseen + 1):
+                self._put(last + share * (values - last))
+        self._put(values)
+
+    def _put(self, values: np.ndarray) -> None:
         slot = self._seen % self._capacity
         self._values[:, slot] = values
         self._values[:, slot + self._capacity] = values

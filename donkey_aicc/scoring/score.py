@@ -6,30 +6,34 @@ at most (below 1e-5).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
 
-from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.nets.safety_cnn import FEATURE_SIZE, SafetyCNN
 from donkey_aicc.nets.vae import LATENT_CHANNELS
-from donkey_aicc.preprocess import images_to_tensor
-from donkey_aicc.score_table import FEATURE_NAMES, ScoreTable, concatenate, horizon_labels
+from donkey_aicc.scoring.frame_stats import FRAME_STATS
 from donkey_aicc.scoring.inference import for_inference
-from donkey_aicc.scoring.mc_dropout import PASSES, mc_dropout_std
+from donkey_aicc.scoring.mc_dropout import mc_dropout_std
 from donkey_aicc.scoring.randomness import FrameRandomness
-from donkey_aicc.scoring.stream import CONTEXT, ROLLOUT_EVERY, ROLLOUT_STEPS, SAMPLES, StreamScorer
-from donkey_aicc.scoring.tta import VIEWS, predict_tta
+from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable, concatenate, horizon_labels
+from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
+from donkey_aicc.scoring.stream import StreamScorer
+from donkey_aicc.scoring.tta import predict_tta
 
 if TYPE_CHECKING:
-    from donkey_aicc.bundle import Bundle
-
-LANES = 8  # enough to keep the matrix products busy, few enough to stay in the cache
+    from donkey_aicc.nets.bundle import Bundle
 
 _FRAME_COLUMNS = {"p_safe": -1, "p_tta": -1, "tta_spread": -1, "mc_dropout": -1, "rho_raw": 0}
-_FRAME_COLUMNS |= {"features": len(FEATURE_NAMES), "latent": LATENT_CHANNELS, "cnn_features": FEATURE_SIZE}
+_FRAME_COLUMNS |= {
+    "frame_stats": len(FRAME_STATS),
+    "features": len(FEATURE_NAMES),
+    "latent": LATENT_CHANNELS,
+    "cnn_features": FEATURE_SIZE,
+}
 
 
 class Drive(Protocol):
@@ -51,27 +55,9 @@ class Drive(Protocol):
     def protocol(self) -> np.ndarray: ...
     @property
     def severity(self) -> np.ndarray: ...
+    @property
+    def departed(self) -> np.ndarray: ...
     def __len__(self) -> int: ...
-
-
-@dataclass(frozen=True)
-class ScoreSettings:
-    """How to score; all scores of one experiment must share them."""
-
-    samples: int = SAMPLES
-    rollout_steps: int = ROLLOUT_STEPS
-    rollout_every: int = ROLLOUT_EVERY
-    context: int = CONTEXT
-    views: int = VIEWS
-    dropout_passes: int = PASSES
-    seed: int = 0
-    lanes: int = LANES
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            least = 0 if name == "seed" else 1
-            if value < least:
-                raise ConfigError(f"{name} must be >= {least}, got {value}")
 
 
 def lane_groups(sequences: Sequence[Drive], lanes: int) -> list[list[int]]:
@@ -97,21 +83,18 @@ def check_sequences(sequences: Sequence[Drive]) -> None:
 
 
 def score_group(
-    bundle: "Bundle", sequences: Sequence[Drive], settings: ScoreSettings, advance: Callable[[int], None] | None = None
+    bundle: "Bundle",
+    sequences: Sequence[Drive],
+    settings: ScoreSettings,
+    batch: BatchSettings,
+    advance: Callable[[int], None] | None = None,
 ) -> list[ScoreTable]:
     """Score sequences as the lanes of one stream, longest first; `advance` is told the number of frames done."""
     lengths = [len(sequence) for sequence in sequences]
     columns = [_empty_columns(length, len(bundle.horizons)) for length in lengths]
-    scorer = StreamScorer(
-        bundle,
-        lanes=len(sequences),
-        samples=settings.samples,
-        rollout_steps=settings.rollout_steps,
-        rollout_every=settings.rollout_every,
-        context=settings.context,
-        seed=settings.seed,
-    )
-    safety, randomness = for_inference(bundle.safety), FrameRandomness(settings.seed, settings.samples)
+    scorer = StreamScorer(bundle, settings, lanes=len(sequences))
+    safety = for_inference(bundle.safety) if bundle.has_predictor else None
+    randomness = FrameRandomness(settings.seed, settings.samples)
     active = np.arange(len(sequences))
     for frame in range(max(lengths)):
         going = np.flatnonzero([lengths[lane] > frame for lane in active])
@@ -120,27 +103,32 @@ def score_group(
             active = active[going]
         images = images_to_tensor(np.stack([sequences[lane].images[frame] for lane in active])).to(scorer.device)
         actions = np.stack([sequences[lane].actions[frame] for lane in active])
-        values = _frame_values(safety, scorer, randomness, settings, frame, images, actions)
+        values = _frame_values(safety, scorer, randomness, settings, batch, frame, images, actions)
         for row, lane in enumerate(active):
-            for name, column in columns[lane].items():
-                column[frame] = values[name][row]
+            for name, found in values.items():
+                columns[lane][name][frame] = found[row]
         if advance is not None:
             advance(len(active))
     return [_table(bundle, sequence, column) for sequence, column in zip(sequences, columns, strict=True)]
 
 
 def _frame_values(
-    safety: SafetyCNN,
+    safety: SafetyCNN | None,
     scorer: StreamScorer,
     randomness: FrameRandomness,
     settings: ScoreSettings,
+    batch: BatchSettings,
     frame: int,
     images: torch.Tensor,
     actions: np.ndarray,
 ) -> dict[str, np.ndarray]:
     scores = scorer.step(images, actions)
+    values = {"rho_raw": scores.rho_raw, "features": scores.features, "latent": scores.latent, "frame_stats": scores.frame_stats}
+    values["valid"] = scores.valid
+    if safety is None:  # a bundle trained without labels: the columns of the predictor stay NaN
+        return values
     prediction = predict_tta(safety, images, randomness.tta(frame), settings.views)
-    dropout = mc_dropout_std(safety, images, randomness.predictor_dropout(frame), settings.dropout_passes)
+    dropout = mc_dropout_std(safety, images, randomness.predictor_dropout(frame), batch.dropout_passes)
     tensors = {
         "p_safe": prediction.p_identity,
         "p_tta": prediction.p_tta,
@@ -148,10 +136,7 @@ def _frame_values(
         "mc_dropout": dropout,
         "cnn_features": prediction.features,
     }
-    values = {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
-    values |= {"rho_raw": scores.rho_raw, "features": scores.features, "latent": scores.latent}
-    values["valid"] = np.full(len(images), scores.valid)
-    return values
+    return values | {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
 
 
 def _empty_columns(length: int, horizons: int) -> dict[str, np.ndarray]:
@@ -175,6 +160,8 @@ def _table(bundle: "Bundle", sequence: Drive, columns: dict[str, np.ndarray]) ->
         cte=np.asarray(sequence.cte, dtype=np.float32),
         protocol=np.asarray(sequence.protocol, dtype=str),
         severity=np.asarray(sequence.severity, dtype=np.int64),
+        actions=np.asarray(sequence.actions, dtype=np.float32),
+        departed=np.asarray(sequence.departed, dtype=np.float32),
         **columns,
     )
 

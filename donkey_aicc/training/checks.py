@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from donkey_aicc.data.sequence import Sequence
+from donkey_aicc.errors import AiccError
+from donkey_aicc.tubs.drive import Drive
 
 FEW_SEQUENCES = 10
 FEW_FRAMES = 5000
@@ -16,7 +17,7 @@ COLLAPSED_STD = 0.01
 BLURRED_TO_MEAN = 0.9
 
 
-def data_warnings(train: Listing[Sequence]) -> list[str]:
+def data_warnings(train: Listing[Drive]) -> list[str]:
     """What is wrong with the training sequences; empty if nothing is."""
     warnings = []
     frames = sum(len(sequence) for sequence in train)
@@ -30,23 +31,38 @@ def data_warnings(train: Listing[Sequence]) -> list[str]:
     actions = np.concatenate([sequence.actions for sequence in train])
     if float(actions[:, 0].std()) < 1e-3:
         warnings.append("the steering never changes: is it recorded from the channel that drives the car?")
-    return warnings + _label_warnings(np.concatenate([sequence.safe for sequence in train]))
+    return warnings + _label_warnings(_labels(train))
 
 
-def _label_warnings(safe: np.ndarray) -> list[str]:
-    known = safe[np.isfinite(safe)]
+def require_labels(train: Listing[Drive]) -> None:
+    """Raise before hours are spent if a safety predictor has nothing to learn from."""
+    known = _labels(train)
     if not len(known):
-        return ["no frame has a safety label; record pos/cte, or give --labels, takeovers or marks"]
-    share = float(known.mean())
-    if share in (0.0, 1.0):
-        word = "safe" if share else "unsafe"
-        return [f"only one class: every labelled frame is {word}, so nothing can be learned; change --tau or record both"]
+        raise AiccError(
+            "not one training frame has a safety label. Make some with: donkey-aicc label TUB (then --labels labels.csv), record "
+            "pos/cte, takeovers or marks; or train --no-labels for the anomaly scores and the alarm alone"
+        )
+    if known.min() == known.max():
+        word = "safe" if known[0] else "unsafe"
+        raise AiccError(
+            f"only one class: every labelled training frame is {word}, so a safety predictor has nothing to learn. Change --tau, "
+            "label or record the other class; or train --no-labels for the anomaly scores and the alarm alone"
+        )
+
+
+def _labels(train: Listing[Drive]) -> np.ndarray:
+    safe = np.concatenate([sequence.safe for sequence in train])
+    return safe[np.isfinite(safe)]
+
+
+def _label_warnings(known: np.ndarray) -> list[str]:
+    share = float(known.mean()) if len(known) else 0.5
     if min(share, 1 - share) < RARE_CLASS:
         return [f"one class is rare: {100 * share:.1f} % of the labelled frames are safe; consider another --tau"]
     return []
 
 
-def _all_alike(sequences: Listing[Sequence]) -> bool:
+def _all_alike(sequences: Listing[Drive]) -> bool:
     """Compare up to 8 frames of each sequence with the very first frame."""
     first = sequences[0].images[0].astype(np.int16)
     for sequence in sequences:

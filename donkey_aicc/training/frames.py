@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from donkey_aicc.data.sequence import Sequence
+from donkey_aicc.nets.preprocess import ActionStats, images_to_tensor
 from donkey_aicc.nets.vae import LATENT_SHAPE, VAE
-from donkey_aicc.preprocess import ActionStats, images_to_tensor
 from donkey_aicc.progress import Progress
+from donkey_aicc.tubs.drive import Drive
 
 ENCODE_BATCH = 64
 
@@ -18,7 +18,7 @@ ENCODE_BATCH = 64
 class FramePool:
     """Frame n of the pool is frame n - first[s] of sequence s."""
 
-    def __init__(self, sequences: Listing[Sequence]) -> None:
+    def __init__(self, sequences: Listing[Drive]) -> None:
         self.sequences = list(sequences)
         lengths = [len(sequence) for sequence in self.sequences]
         self.first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

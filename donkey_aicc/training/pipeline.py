@@ -12,13 +12,12 @@ import numpy as np
 import torch
 
 from donkey_aicc import __version__
-from donkey_aicc.bundle import Manifest, Nets, save_bundle
-from donkey_aicc.data.sequence import Sequence
-from donkey_aicc.data.splits import Split, carve_validation, split_sequences
 from donkey_aicc.errors import AiccError
-from donkey_aicc.preprocess import ActionStats
-from donkey_aicc.score_table import HORIZONS
-from donkey_aicc.training.checks import data_warnings
+from donkey_aicc.nets.bundle import Manifest, Nets, save_bundle
+from donkey_aicc.nets.manifest import CONTEXT, NO_PREDICTOR, SINGLE
+from donkey_aicc.nets.preprocess import ActionStats
+from donkey_aicc.scoring.score_table import HORIZONS
+from donkey_aicc.training.checks import data_warnings, require_labels
 from donkey_aicc.training.curves import Curves
 from donkey_aicc.training.distributed import Workers, choose_device, workers
 from donkey_aicc.training.interrupt import saving_on_interrupt
@@ -26,8 +25,9 @@ from donkey_aicc.training.presets import Preset
 from donkey_aicc.training.seeds import derived_seed
 from donkey_aicc.training.stages import Sides, Stages
 from donkey_aicc.training.trainer import Run
-
-CONTEXT = 100
+from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.tubs.split_units import AUTO, GUARD_S, choose_method
+from donkey_aicc.tubs.splits import Split, carve_validation, describe_split, split_record, split_sequences
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,11 @@ class Plan:
     resume: bool = False
     tau: float | None = None
     cte_centre: float = 0.0
+    lane_half_width: float | None = None
     horizons: tuple[int, ...] = HORIZONS
+    predictor: str = SINGLE  # NO_PREDICTOR: world model only, no labels needed
+    split_mode: str = AUTO
+    guard_s: float = GUARD_S
     data: dict[str, Any] = field(default_factory=dict)  # goes into the manifest: tubs, label source, ...
 
     @property
@@ -51,23 +55,30 @@ class Plan:
         return self.out.with_name(self.out.name + ".training")
 
 
-def train_bundle(sequences: Listing[Sequence], plan: Plan, split: Split | None = None) -> Manifest:
+def train_bundle(sequences: Listing[Drive], plan: Plan, split: Split | None = None) -> Manifest:
     """Train and write the bundle at plan.out; the split is made from the seed unless given.
 
     Under torchrun every process calls this; the first one writes the files.
     """
     started_s = time.monotonic()
     clean, notes = _nominal_only(sequences)
-    split = split if split is not None else split_sequences(clean, plan.seed)
-    train, validation = carve_validation(split.train, plan.seed)
+    if split is None:
+        split = split_sequences(clean, plan.seed, method=choose_method(clean, plan.split_mode, plan.guard_s, CONTEXT))
+    train, validation, dropped = carve_validation(split.train, plan.seed, method=split.method)
+    dropped += split.dropped
+    how = describe_split(split.method, dropped, sum(len(sequence) for sequence in clean))
+    if plan.predictor != NO_PREDICTOR:
+        require_labels(train)
     device = choose_device(plan.device)
     notes += data_warnings(train)
     with workers(device) as team, saving_on_interrupt():
         if team.is_main:
+            print(how, flush=True)
             _say(notes)
             _prepare(plan)
         team.wait()
         sides = Sides(train, validation, split.calibration, split.test)
+        plan.data["split"] = split_record(sides.named(), split.method, dropped)
         manifest = _train(sides, plan, device, team, notes, started_s)
         team.wait()
     return manifest
@@ -91,13 +102,16 @@ def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes:
     torch.manual_seed(derived_seed(plan.seed, "weights") % 2**32)
     stages.train_vae()
     stages.train_dynamics(CONTEXT)
-    stages.train_safety()
+    if plan.predictor != NO_PREDICTOR:
+        stages.train_safety()
     manifest = Manifest(
         horizons=list(plan.horizons),
         action_stats=stats.to_json(),
         context=CONTEXT,
         tau=plan.tau,
         cte_centre=plan.cte_centre,
+        lane_half_width=plan.lane_half_width,
+        predictor=plan.predictor,
         preset=plan.preset.name,
         settings=settings,
         overrides=plan.overrides,
@@ -130,7 +144,7 @@ def _prepare(plan: Plan) -> None:
             path.unlink()
 
 
-def _nominal_only(sequences: Listing[Sequence]) -> tuple[list[Sequence], list[str]]:
+def _nominal_only(sequences: Listing[Drive]) -> tuple[list[Drive], list[str]]:
     """Drives with an injected anomaly are for evaluation; a net trained on them would find them normal."""
     clean = [sequence for sequence in sequences if not np.any(sequence.protocol != "")]
     if not clean:
@@ -139,12 +153,14 @@ def _nominal_only(sequences: Listing[Sequence]) -> tuple[list[Sequence], list[st
     return clean, [f"left out {dropped} sequences with injected anomalies"] if dropped else []
 
 
-def data_fingerprint(sequences: Listing[Sequence]) -> str:
+def data_fingerprint(sequences: Listing[Drive]) -> str:
     """Hex digest of content and labels, independent of order and of where the tubs are."""
     digest = hashlib.sha256()
     for sequence in sorted(sequences, key=lambda one: one.id):
         digest.update(sequence.id.encode() + sequence.content_hash.encode())
         digest.update(np.ascontiguousarray(sequence.safe, dtype=np.float32).tobytes())
+        if (sequence.certainty < 1).any():
+            digest.update(np.ascontiguousarray(sequence.certainty, dtype=np.float32).tobytes())
     return digest.hexdigest()
 
 

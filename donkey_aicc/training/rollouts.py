@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.preprocess import ActionStats
+from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.training.frames import FramePool
 
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import torch
 
-from donkey_aicc.data.sequence import Sequence
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
-from donkey_aicc.preprocess import ActionStats
 from donkey_aicc.training.checks import vae_warnings
 from donkey_aicc.training.frames import FramePool, encode_all
 from donkey_aicc.training.gate import dynamics_gate
@@ -22,6 +21,7 @@ from donkey_aicc.training.train_dynamics import DynamicsTask
 from donkey_aicc.training.train_safety import SafetyTask, auroc_per_horizon, masked_bce, pool_labels, safety_logits
 from donkey_aicc.training.train_vae import VaeTask, reconstruction_mse
 from donkey_aicc.training.trainer import Fitted, Run, Task, fit
+from donkey_aicc.tubs.drive import Drive
 
 PROBE_FRAMES = 64
 PROBE_WINDOW = 30
@@ -31,15 +31,15 @@ PROBE_WINDOW = 30
 class Sides:
     """Whole sequences per purpose; validation is taken out of the training share."""
 
-    train: list[Sequence]
-    validation: list[Sequence]
-    calibration: list[Sequence]
-    test: list[Sequence]
+    train: list[Drive]
+    validation: list[Drive]
+    calibration: list[Drive]
+    test: list[Drive]
 
-    def named(self) -> dict[str, list[Sequence]]:
+    def named(self) -> dict[str, list[Drive]]:
         return {"train": self.train, "validation": self.validation, "calibration": self.calibration, "test": self.test}
 
-    def all(self) -> list[Sequence]:
+    def all(self) -> list[Drive]:
         return [sequence for side in self.named().values() for sequence in side]
 
     def ids(self) -> dict[str, list[str]]:
@@ -56,11 +56,12 @@ class Measured:
 
 
 class Stages:
-    """Call train_vae, train_dynamics, train_safety in this order, then measure and draw."""
+    """Call train_vae, train_dynamics and, given labels, train_safety in this order, then measure and draw."""
 
     def __init__(self, sides: Sides, preset: Preset, horizons: tuple[int, ...], stats: ActionStats, run: Run) -> None:
         self.preset, self.horizons, self.stats, self.run, self.device = preset, horizons, stats, run, run.device
         self.train, self.validation, self.test = FramePool(sides.train), FramePool(sides.validation), FramePool(sides.test)
+        self.safety: SafetyCNN | None = None
         self.precision: dict[str, Any] = {}
         self.best_epochs: dict[str, int] = {}
         self.warnings: list[str] = []
@@ -85,12 +86,12 @@ class Stages:
         self.precision["dynamics"] = round_weights(self.dynamics, lambda: roll_out(self.dynamics, latents, actions, length // 2))
 
     def train_safety(self) -> None:
-        self.safety = SafetyCNN(len(self.horizons))
-        task = SafetyTask(self.safety, self.train, self.validation, self.horizons, self.preset.safety, self.device)
+        safety = self.safety = SafetyCNN(len(self.horizons))
+        task = SafetyTask(safety, self.train, self.validation, self.horizons, self.preset.safety, self.device)
         self._fit(task, ("safety",))
-        self.safety.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+        safety.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
         probe = self.validation.images(_probe(self.validation), self.device)
-        self.precision["safety"] = round_weights(self.safety, lambda: self.safety(probe))
+        self.precision["safety"] = round_weights(safety, lambda: safety(probe))
 
     def measure(self, context: int) -> Measured:
         """Validation figures chose the epochs; the test figures were never looked at before."""
@@ -128,6 +129,8 @@ class Stages:
         return LatentPool.make(pool, encode_all(self.vae, pool, self.device, title, self.run.workers.is_main), self.stats)
 
     def _safety_figures(self, pool: FramePool) -> dict[str, Any]:
+        if self.safety is None:
+            return {}
         logits, labels = safety_logits(self.safety, pool, self.device), pool_labels(pool, self.horizons)
         areas = auroc_per_horizon(logits, labels, self.horizons)
         return {"safety_loss": float(masked_bce(logits, labels)), "auroc": {str(k): area for k, area in areas.items()}}

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from donkey_aicc.data.sequence import Sequence
-from donkey_aicc.data.splits import carve_validation
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.pilot_net import PilotNet
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.trainer import Fitted, Run, Task, fit
+from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.tubs.splits import carve_validation
 
 VALIDATION_BATCH = 256
 THROTTLE_WEIGHT = 0.5  # steering keeps the car on the track; throttle only sets the pace
@@ -36,7 +36,7 @@ class PilotTask(Task):
     name = "pilot"
 
     def __init__(
-        self, net: PilotNet, train: Listing[Sequence], validation: Listing[Sequence], recipe: PilotRecipe, device: torch.device
+        self, net: PilotNet, train: Listing[Drive], validation: Listing[Drive], recipe: PilotRecipe, device: torch.device
     ) -> None:
         self.net, self.recipe, self.device = net.to(device), recipe, device
         self._train, self._validation = FramePool(train), FramePool(validation)
@@ -64,22 +64,22 @@ class PilotTask(Task):
         return ((self.net(images) - commands).square() * self._weights).mean()
 
 
-def train_pilot(net: PilotNet, train: Listing[Sequence], validation: Listing[Sequence], recipe: PilotRecipe, run: Run) -> Fitted:
+def train_pilot(net: PilotNet, train: Listing[Drive], validation: Listing[Drive], recipe: PilotRecipe, run: Run) -> Fitted:
     """Fit the net in place; it ends with the weights of the epoch that did best on the validation sequences."""
     return fit(PilotTask(net, train, validation, recipe, run.device), run)
 
 
-def _commands(sequences: Listing[Sequence]) -> Tensor:
+def _commands(sequences: Listing[Drive]) -> Tensor:
     return torch.from_numpy(np.concatenate([sequence.actions for sequence in sequences]).astype(np.float32))
 
 
-def split_for_cloning(sequences: Listing[Sequence], seed: int) -> tuple[list[Sequence], list[Sequence]]:
+def split_for_cloning(sequences: Listing[Drive], seed: int) -> tuple[list[Drive], list[Drive]]:
     """(train, validation) by whole tub sessions; with a single session its last tenth serves as validation."""
     usable = [sequence for sequence in sequences if len(sequence) >= 10]
     if not usable:
         raise AiccError("no sequence of at least 10 frames to learn from; look at the tubs with: donkey-aicc check TUB")
     if len({sequence.session_key for sequence in usable}) > 1:
-        return carve_validation(usable, seed)
+        return carve_validation(usable, seed)[:2]
     ends = [len(sequence) * 9 // 10 for sequence in usable]
     train = [sequence.part(0, end) for sequence, end in zip(usable, ends, strict=True)]
     return train, [sequence.part(end, len(sequence)) for sequence, end in zip(usable, ends, strict=True)]

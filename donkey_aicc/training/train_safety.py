@@ -10,25 +10,34 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from donkey_aicc.data.labels import horizon_labels
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import SafetySettings
 from donkey_aicc.training.trainer import Task
+from donkey_aicc.tubs.labels import horizon_labels
 
 VALIDATION_BATCH = 128
 
 
-def masked_bce(logits: Tensor, labels: Tensor) -> Tensor:
-    """Mean over the labelled entries of (B, K); labels are NaN where there is none."""
-    known = labels.isfinite()
+def masked_bce(logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Mean over the labelled entries of (B, K); labels are NaN where there is none.
+
+    weights: (B, K) of each label, or all alike.
+    """
+    known = labels.isfinite() if weights is None else labels.isfinite() * weights
     each = binary_cross_entropy_with_logits(logits, labels.nan_to_num(), reduction="none")
-    return (each * known).sum() / known.sum().clamp(min=1)
+    return (each * known).sum() / known.sum().clamp(min=1 if weights is None else 1e-6)
 
 
 def pool_labels(pool: FramePool, horizons: Listing[int]) -> Tensor:
     """(N, K) labels of all frames of the pool, NaN where unlabelled."""
     return torch.from_numpy(np.concatenate([horizon_labels(sequence.safe, horizons) for sequence in pool.sequences]))
+
+
+def label_weights(pool: FramePool, horizons: Listing[int]) -> Tensor:
+    """(N, K) weight of each label: 1 for a sure one, 0 for one that is as good as a coin."""
+    certainty = np.concatenate([horizon_labels(sequence.certainty, horizons) for sequence in pool.sequences])
+    return torch.from_numpy(np.clip(2.0 * np.nan_to_num(certainty, nan=0.5) - 1.0, 0.0, 1.0))
 
 
 class SafetyTask(Task):
@@ -48,14 +57,14 @@ class SafetyTask(Task):
         self.horizons = tuple(horizons)
         labels = pool_labels(train, horizons)
         self.labelled = torch.nonzero(labels.isfinite().any(dim=1)).flatten()
-        self.labels = labels[self.labelled]
+        self.labels, self.weights = labels[self.labelled], label_weights(train, horizons)[self.labelled]
 
     def examples(self) -> int:
         return len(self.labelled)
 
     def loss(self, chosen: Tensor, epoch: int, generator: torch.Generator) -> Tensor:
         images = self.train.images(self.labelled[chosen], self.device).contiguous(memory_format=torch.channels_last)
-        return masked_bce(self.cnn(images), self.labels[chosen].to(self.device))
+        return masked_bce(self.cnn(images), self.labels[chosen].to(self.device), self.weights[chosen].to(self.device))
 
     def validate(self) -> dict[str, float]:
         logits, labels = safety_logits(self.cnn, self.validation, self.device), pool_labels(self.validation, self.horizons)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.calibration.pool import Pool, build_pool
-from donkey_aicc.score_table import ScoreTable, concatenate
+from donkey_aicc.scoring.score_table import ScoreTable, concatenate
 from tests.synthetic_scores import synthetic_table
 
 

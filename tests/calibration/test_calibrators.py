@@ -10,7 +10,7 @@ from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import KINDS, ROW_NAMES, calibrator_from_json, make_calibrator
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.errors import AiccError
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 
 ANOMALY_ROWS = (
     "no_tta",

@@ -18,7 +18,7 @@ from donkey_aicc.calibration.pool import Pool, build_pool
 from donkey_aicc.calibration.probability import mean_nll
 from donkey_aicc.calibration.temperature import T_MAX, T_MIN, fit_temperature
 from donkey_aicc.errors import AiccError
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 from tests.synthetic_scores import synthetic_table
 
 
@@ -110,6 +110,22 @@ def test_anomaly_weights_and_temperatures_are_recovered(weights: tuple[float, fl
     assert fitted.weights["delta"] == pytest.approx(weights[1], abs=0.15)
     assert np.array(list(fitted.temperatures.values())) == pytest.approx(2.0, abs=0.35)
     assert fitted.fit_report["augmented_nll"] <= fitted.fit_report["augmented_nll_without_scores"] + 1e-3
+
+
+def test_weights_are_the_best_on_the_whole_pool_not_on_four_fifths_of_it(nominal: ScoreTable, pool: Pool) -> None:
+    fitted = AnomalyTemperature().fit(nominal, pool)
+
+    def whole_nll(rho: float, delta: float) -> float:
+        tried = fitted.with_weights("tried", "tried", {"rho": max(rho, 0.0), "delta": max(delta, 0.0)})
+        parts = ((pool.nominal, pool.nominal_scores), (pool.augmented, pool.augmented_scores))
+        return mean_nll(
+            np.concatenate([tried.predict(*part) for part in parts]), np.concatenate([part[0].labels for part in parts])
+        )
+
+    rho, delta = fitted.weights["rho"], fitted.weights["delta"]
+    best = whole_nll(rho, delta)
+    for step in (-0.02, 0.02):
+        assert best <= whole_nll(rho + step, delta) and best <= whole_nll(rho, delta + step)
 
 
 def test_each_family_alone_tells_its_own_weights(nominal: ScoreTable, pool: Pool) -> None:
@@ -208,7 +224,7 @@ def test_heat_and_shift_are_found_again() -> None:
     labels = (rng.random(x.shape) < 1 / (1 + np.exp(-x))).astype(float)
     labels[::7, 0] = np.nan
     problem = HeatShiftProblem(logits, labels, scores)
-    assert fit_within_budget(problem, [problem], 2, 100.0) == pytest.approx([1.2, 0.4, 0.3, 0.9], abs=0.12)
+    assert fit_within_budget(problem, [problem], 2, 100.0).parameters == pytest.approx([1.2, 0.4, 0.3, 0.9], abs=0.12)
 
 
 def test_heat_and_shift_gradient_agrees_with_differences() -> None:

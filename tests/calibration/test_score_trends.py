@@ -6,7 +6,7 @@ import numpy as np
 
 from donkey_aicc.calibration.score_trends import score_trends
 from donkey_aicc.calibration.statistics import ScoreStatistics
-from donkey_aicc.score_table import ScoreTable, concatenate
+from donkey_aicc.scoring.score_table import ScoreTable, concatenate
 from tests.synthetic_scores import synthetic_table
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from donkey_aicc.calibration.statistics import SCORE_NAMES, ScoreStatistics
 from donkey_aicc.errors import AiccError
-from donkey_aicc.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import ScoreTable
 from tests.synthetic_scores import synthetic_table
 
 
@@ -52,8 +52,19 @@ def test_one_frame_gets_the_scores_of_its_row(nominal: ScoreTable, augmented: Sc
         alone = statistics.frame_scores(*(getattr(augmented, name)[row] for name in columns))
         assert set(alone) == set(SCORE_NAMES) | {f"{name}_far" for name in SCORE_NAMES}
         assert all(alone[name] == pytest.approx(scores[name][row], abs=1e-5) for name in SCORE_NAMES)
-    few = {"rho", "rho_two_sided", "log_rho", "delta", "delta_held_out"}
+    few = {"rho", "rho_two_sided", "log_rho", "delta", "delta_held_out", "control"}
     assert set(statistics.frame_scores(1e-3, augmented.features[0])) == few | {f"{name}_far" for name in few}
+
+
+def test_control_score_needs_no_rollout_and_old_files_lack_it(nominal: ScoreTable, augmented: ScoreTable) -> None:
+    statistics = ScoreStatistics.fit(nominal)
+    blind = augmented.features.copy()
+    blind[:, :3] = 0.0
+    first, second = (statistics.scores(table)["control_z"] for table in (augmented, replace(augmented, features=blind)))
+    np.testing.assert_array_equal(first, second)
+    stored = statistics.to_json()
+    del stored["control"]
+    assert "control" not in ScoreStatistics.from_json(stored).scores(augmented)
 
 
 def test_far_scores_start_where_the_plain_ones_end(nominal: ScoreTable) -> None:

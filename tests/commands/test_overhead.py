@@ -45,7 +45,7 @@ def test_inputs_become_a_setup_beside_the_video(video, tmp_path, capsys):
         (inputs(centreline_px=[[1, 1], [9, 9]]), "at least 3 different points"),
         (inputs(floor_points=inputs()["floor_points"][:3]), "at least 4 points, got 3"),
         (inputs(image_size_px=[1280, 720]), "the video has 320x240"),
-        ("{", "is not JSON"),
+        ("{", "not usable JSON"),
     ],
 )
 def test_wrong_inputs_write_nothing(video, tmp_path, capsys, given, said):

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from donkey_aicc.bundle import Bundle
 from donkey_aicc.cli import main
-from donkey_aicc.recording import plan_nominal, record
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.simulator.record_drives import plan_nominal, record
 
 
 @pytest.fixture(scope="module")

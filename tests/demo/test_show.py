@@ -6,8 +6,8 @@ from PIL import Image
 from donkey_aicc.demo.movie import make_movie
 from donkey_aicc.demo.recorded_drive import read_drive
 from donkey_aicc.demo.show import show
-from donkey_aicc.recording import DrivePlan, record
-from donkey_aicc.sim.tracks import make_track
+from donkey_aicc.simulator.record_drives import DrivePlan, record
+from donkey_aicc.simulator.tracks import make_track
 
 
 def test_a_recorded_drive_becomes_a_movie(tmp_path):

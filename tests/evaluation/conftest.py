@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from donkey_aicc.evaluation.conditions import augmented_id
+from donkey_aicc.calibration.augmented_ids import augmented_id
 from donkey_aicc.evaluation.early_warning import Driving
 from donkey_aicc.evaluation.study import evaluate
-from donkey_aicc.imagined_table import ImaginedTable
-from donkey_aicc.score_table import ScoreTable, concatenate
+from donkey_aicc.scoring.imagined_table import ImaginedTable
+from donkey_aicc.scoring.score_table import ScoreTable, concatenate
 from tests.synthetic_scores import synthetic_table
 
 HORIZONS = (1, 5, 10)

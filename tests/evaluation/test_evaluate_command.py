@@ -9,17 +9,18 @@ import pytest
 import torch
 from donkeycar.parts.tub_v2 import Tub
 
-from donkey_aicc.bundle import Bundle, Manifest, Nets, save_bundle
-from donkey_aicc.calibrating import fit_calibrator
-from donkey_aicc.calibrator_file import save_calibrator, weights_fingerprint
+from donkey_aicc.calibration.calibrating import fit_calibrator
+from donkey_aicc.calibration.calibrator_file import save_calibrator, weights_fingerprint
 from donkey_aicc.cli import main
-from donkey_aicc.data.load import load_sequences
 from donkey_aicc.evaluation.score_files import load_scores
+from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
-from donkey_aicc.preprocess import images_to_tensor
-from donkey_aicc.score_table import horizon_labels
+from donkey_aicc.scoring.score_table import horizon_labels
+from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.tubs.load import load_drives
 
 FRAMES, CONTEXT, TAU = 30, 6, 0.25
 HORIZONS = (1, 5)  # short, because D_aug is 55 pieces of context, usable frames and the last horizon
@@ -76,7 +77,7 @@ def world(tmp_path_factory, tables):
         write_tub(folder / "nominal" / f"tub_{number}", number)
     for number, protocol in enumerate(("dark", "blur")):
         write_tub(folder / protocol / "tub", 10 + number, protocol)
-    drives = load_sequences([folder / "nominal"], tau=TAU, cache_dir=folder / "cache").sequences
+    drives = load_drives([folder / "nominal"], tau=TAU, cache_dir=folder / "cache").sequences
     ids = [drive.id for drive in drives]
     torch.manual_seed(0)
     nets = Nets(VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS)))
@@ -84,13 +85,15 @@ def world(tmp_path_factory, tables):
     split = {"train": [], "calibration": ids[:3], "test": ids[3:]}
     stats = {"mean": [0.0, 0.3], "std": [0.4, 0.1]}
     save_bundle(folder / "bundle", nets, Manifest(list(HORIZONS), stats, context=CONTEXT, tau=TAU, split=split))
-    save_calibrator(Bundle.load(folder / "bundle"), fit_calibrator(tables.calibration, tables.augmented, "tta_rho_delta")[0], {})
+    settings = ScoreSettings(samples=2, context=CONTEXT)
+    fitted, _ = fit_calibrator(tables.calibration, tables.augmented, "tta_rho_delta", settings=settings)
+    save_calibrator(Bundle.load(folder / "bundle"), fitted, {})
     return folder
 
 
 def arguments(world, out, *more):
     drives = ["--nominal", str(world / "nominal"), "--ood", f"dark={world / 'dark'}", f"blur={world / 'blur'}"]
-    small = ["--samples", "2", "--d-aug-frames", "2", "--seeds", "1", "--draws", "20", "--workers", "1", "--no-runtime"]
+    small = ["--d-aug-frames", "2", "--seeds", "1", "--draws", "20", "--workers", "1"]
     return [
         "evaluate",
         "--bundle",
@@ -131,7 +134,6 @@ def test_from_tubs_to_a_report_with_its_scores_beside_it(world, tmp_path, capsys
         (["--tau", "9"], "calibration split must hold safe and unsafe frames at horizon 1, got only safe ones"),
         (["--seeds", "0"], "seeds must be >= 1, got 0"),
         (["--folds", "1"], "folds must be >= 2, got 1"),
-        (["--samples", "0"], "samples must be >= 1, got 0"),
         (["--d-aug-frames", "0"], "--d-aug-frames must be >= 1, got 0"),
         (["--ood", "dark={world}/nominal/tub_0"], "OOD dark contains 1 nominal drives"),
         (["--ood", "dark={world}/copy"], "OOD dark contains 1 nominal drives"),
@@ -153,7 +155,7 @@ def test_mistakes_are_told_before_scoring(world, tmp_path, capsys, monkeypatch, 
             Manifest(list(HORIZONS), stats, context=CONTEXT),
         )
         shutil.copy(world / "bundle" / "calibrator.json", world / "mixed")
-    monkeypatch.setattr("donkey_aicc.scoring.parallel.score_sequences", lambda *_, **__: pytest.fail("scored"))
+    monkeypatch.setattr("donkey_aicc.scoring.parallel.score_drives", lambda *_, **__: pytest.fail("scored"))
     assert main(arguments(world, tmp_path / "report", *(word.format(world=world) for word in wrong))) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "report").exists()

@@ -5,21 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from donkey_aicc.bundle import Bundle, Manifest, Nets, save_bundle
-from donkey_aicc.calibrating import fit_calibrator
-from donkey_aicc.calibrator_file import save_calibrator, weights_fingerprint
+from benchmarks.runtime import measure_runtime, timed_calibrators
+from donkey_aicc.calibration.calibrating import fit_calibrator
+from donkey_aicc.calibration.calibrator_file import save_calibrator, weights_fingerprint
 from donkey_aicc.cli import main
-from donkey_aicc.data.sequence import make_sequence
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.drive_checks import as_protocol, check_drives, protocol_paths
 from donkey_aicc.evaluation.more_tables import runtime_table
 from donkey_aicc.evaluation.paper_numbers import PAPER_RUNTIME_MS
-from donkey_aicc.evaluation.runtime import measure_runtime, timed_calibrators
 from donkey_aicc.evaluation.score_files import load_scores, save_scores
+from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
-from donkey_aicc.scoring.score import ScoreSettings
+from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.tubs.drive import make_drive
 from tests.evaluation.conftest import HORIZONS
 
 
@@ -35,7 +35,7 @@ def drive(number, length=30, protocol="", safe=None):
     rng = np.random.default_rng(number)
     images = rng.integers(0, 256, (length, 64, 64, 3), dtype=np.uint8)
     labels = (np.arange(length) % 2).astype(float) if safe is None else np.full(length, safe)
-    return make_sequence(f"tub{number}", "s", images, rng.uniform(-1, 1, (length, 2)), safe=labels, protocol=protocol)
+    return make_drive(f"tub{number}", "s", images, rng.uniform(-1, 1, (length, 2)), safe=labels, protocol=protocol)
 
 
 def test_scores_come_back_and_another_bundles_are_refused(tables, tmp_path):
@@ -123,7 +123,7 @@ def test_command_writes_a_report_from_a_score_folder(bundle, tables, tmp_path, c
         test=tables.test,
         ood=ood,
     )
-    assert main([*arguments, "--seeds", "1", "--draws", "20", "--no-runtime", "--departed", "0.25"]) == 0
+    assert main([*arguments, "--seeds", "1", "--draws", "20", "--departed", "0.25"]) == 0
     assert "report:" in capsys.readouterr().out
     assert (tmp_path / "report" / "index.html").is_file() and (tmp_path / "report" / "results.json").is_file()
     assert main([*arguments, "--ood", "dark=x"]) == 2 and "--scores-dir replaces" in capsys.readouterr().err

@@ -9,11 +9,11 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.conditions import evaluated_conditions
 from donkey_aicc.evaluation.html_page import render_table
 from donkey_aicc.evaluation.imagined import compare_imagined
-from donkey_aicc.evaluation.markdown import results_page
 from donkey_aicc.evaluation.metrics import auroc, ece_top_label
 from donkey_aicc.evaluation.result_tables import base_predictor_table
 from donkey_aicc.evaluation.score_files import load_scores, save_scores
 from donkey_aicc.evaluation.summary import summarise
+from studies.results_page import results_page
 
 
 def test_both_predictors_are_measured_on_the_frames_that_have_both(results, tables):

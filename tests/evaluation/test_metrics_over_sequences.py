@@ -14,7 +14,7 @@ from donkey_aicc.evaluation.lead_time import lead_times
 from donkey_aicc.evaluation.metrics import Measured, ece_top_label
 from donkey_aicc.evaluation.ood_detection import OOD_ROWS, ood_auroc
 from donkey_aicc.evaluation.resampling import bootstrap_interval, calibration_splits, wilcoxon
-from donkey_aicc.score_table import HORIZONS
+from donkey_aicc.scoring.score_table import HORIZONS
 from tests.synthetic_scores import synthetic_table
 
 

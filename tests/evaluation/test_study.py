@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from donkey_aicc.calibration.augmented_ids import augmented_id, source_of
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.evaluation.conditions import augmented_id, source_of
 from donkey_aicc.evaluation.input_checks import content_mark
 from donkey_aicc.evaluation.methods import METHODS
 from donkey_aicc.evaluation.study import evaluate, plan_splits
-from donkey_aicc.score_table import concatenate
+from donkey_aicc.scoring.score_table import concatenate
 
 
 def ood_ece(results, method):

@@ -16,7 +16,7 @@ from donkey_aicc.evaluation.intervals import interval_cell
 from donkey_aicc.evaluation.metrics import Measured, ece_top_label
 from donkey_aicc.evaluation.monotonicity import measure_monotonicity
 from donkey_aicc.evaluation.resampling import bootstrap_interval
-from donkey_aicc.score_table import HORIZONS
+from donkey_aicc.scoring.score_table import HORIZONS
 from tests.synthetic_scores import synthetic_table
 
 

@@ -6,19 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from donkey_aicc.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.statistics import Normaliser, ScoreStatistics
-from donkey_aicc.manifest import Manifest
+from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.manifest import Manifest
+from donkey_aicc.nets.preprocess import to_model_image
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
-from donkey_aicc.preprocess import to_model_image
-from donkey_aicc.score_table import HORIZONS, ScoreTable
+from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable
+from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 
 CONTEXT = 8
-SMALL = {"samples": 2, "rollout_steps": 3, "rollout_every": 3}
+SMALL = ScoreSettings(samples=2, rollout_steps=3, rollout_every=3, context=CONTEXT)
 
 
 class Clock:
@@ -54,7 +55,7 @@ def bundle(tmp_path_factory):
 @pytest.fixture(scope="session")
 def statistics(bundle):
     """Nominal are the frames of `camera_frame` under the commands of `command_of`."""
-    stream = StreamScorer(bundle, context=CONTEXT, **SMALL)
+    stream = StreamScorer(bundle, SMALL)
     found = [stream.step(to_model_image(camera_frame(n))[None], np.array([command_of(n)])) for n in range(40)][CONTEXT:]
     rho = np.array([scores.rho_raw[0] for scores in found])
     features = np.stack([scores.features[0] for scores in found])
@@ -111,7 +112,7 @@ def commands():
 @pytest.fixture
 def small():
     """Settings that keep scoring cheap."""
-    return dict(SMALL)
+    return {"settings": SMALL}
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
-from donkey_aicc.score_table import HORIZONS
+from donkey_aicc.scoring.score_table import HORIZONS
 
 P = [round(value, 3) for value in np.linspace(0.99, 0.02, len(HORIZONS))]  # sure of safe first, sure of unsafe last
 GOOD = {"p": P, "rho": 0.3, "delta": 0.2, "age_s": 0.1, "valid": True, "state": "ok"}

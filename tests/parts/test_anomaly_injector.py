@@ -4,9 +4,9 @@ import donkeycar as dk
 import numpy as np
 import pytest
 
-from donkey_aicc.anomalies.protocols import PROTOCOLS
-from donkey_aicc.anomalies.schedule import parse_schedule
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.faults.protocols import PROTOCOLS
+from donkey_aicc.faults.schedule import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionControl
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from donkey_aicc.anomalies.schedule import parse_schedule
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.faults.schedule import parse_schedule
 from donkey_aicc.parts.injection_control import InjectionButtons, InjectionControl
 
 

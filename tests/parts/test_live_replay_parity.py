@@ -9,20 +9,19 @@ from donkeycar.parts.tub_v2 import Tub
 from PIL import Image
 
 from donkey_aicc import channels
-from donkey_aicc.anomalies.schedule import parse_schedule
 from donkey_aicc.calibration.mahalanobis import MahalanobisScore
 from donkey_aicc.calibration.statistics import Normaliser
-from donkey_aicc.data.load import load_sequences
+from donkey_aicc.faults.schedule import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionControl
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
-from donkey_aicc.scoring.parallel import score_sequences
-from donkey_aicc.scoring.score import ScoreSettings
-from donkey_aicc.sim.expert import Expert
-from donkey_aicc.sim.part import SimulatorPart
-from donkey_aicc.sim.world import World
+from donkey_aicc.scoring.parallel import score_drives
+from donkey_aicc.simulator.expert import Expert
+from donkey_aicc.simulator.simulator_part import SimulatorPart
+from donkey_aicc.simulator.world import World
+from donkey_aicc.tubs.load import load_drives
 
 TYPES = {
     channels.IMAGE: "image_array",
@@ -89,17 +88,17 @@ def test_replay_gives_the_live_scores(bundle, wide_statistics, small, context, t
     predicted = [channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES]
     patient = {"gap_s": 60.0}  # whatever else this machine does; the reader is told the same
     vehicle.add(TTA(SafetyPredictor(bundle), seed=4, details=True, **patient), inputs=[channels.IMAGE], outputs=predicted)
-    scorer = WorldModelScorer(bundle, statistics, seed=4, **patient, **small)
+    settings = replace(small["settings"], seed=4)
+    scorer = WorldModelScorer(bundle, statistics, settings, **patient)
     scored = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID]
     vehicle.add(scorer, inputs=[channels.IMAGE, *sent], outputs=scored)
     vehicle.add(LosslessTubWriter(tmp_path / "tub"), inputs=list(TYPES))
     vehicle.add(notes, inputs=LIVE)
     vehicle.start(rate_hz=100_000, max_loop_count=40)
 
-    data = load_sequences([tmp_path / "tub"], max_gap_s=60.0, cache_dir=tmp_path / "cache")
+    data = load_drives([tmp_path / "tub"], max_gap_s=60.0, cache_dir=tmp_path / "cache")
     assert [len(sequence) for sequence in data.sequences] == [40]
-    settings = ScoreSettings(**small, context=context, seed=4)
-    table = score_sequences(bundle, data.sequences, settings=settings)
+    table = score_drives(bundle, data.sequences, settings=settings)
     scores = statistics.scores(table)
     rho, delta, valid, p_tta, p_safe = (np.array(column) for column in zip(*notes.rows, strict=True))
     assert rho == pytest.approx(scores["rho"], abs=1e-5)

@@ -10,7 +10,7 @@ from donkey_aicc.parts.safety_governor import SafetyGovernor
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
-from donkey_aicc.score_table import HORIZONS
+from donkey_aicc.scoring.score_table import HORIZONS
 
 FROZEN_FRAMES = 4
 
@@ -106,18 +106,15 @@ def test_unknown_commands_are_told(monitor):
     assert monitor.tick(command=(None, None))[0] == "no command"
 
 
-def test_nan_in_the_world_model_is_told_and_does_not_stay(monitor, context, monkeypatch):
-    monitor.statuses(context)
-    stream = monitor.scorer._stream
-    good = stream._statistics
-    stream._statistics = None
-    assert monitor.tick()[0] == "no statistics"
-    stream._statistics = good
-    monkeypatch.setattr(type(good), "frame_scores", lambda *_: {"rho": float("nan"), "delta": 0.1})
+def test_nan_in_the_world_model_is_told_and_gone_within_one_context(monitor, context, monkeypatch):
+    monitor.statuses(2 * context)
+    vae = monitor.scorer._stream._stream._vae
+    encode = vae.encode
+    monkeypatch.setattr(vae, "encode", lambda images: tuple(each * float("nan") for each in encode(images)))
     status, confidence = monitor.tick()
-    assert (status, monitor.rho) == ("not finite", 1.0) and confidence == monitor.bound
+    assert (status, monitor.rho, monitor.delta) == ("not finite", 1.0, 1.0) and confidence == monitor.bound
     monkeypatch.undo()
-    assert monitor.tick()[0] == "ok"
+    assert spells(monitor.statuses(context + 2)) == [("not finite", context - 1), ("ok", 3)]
 
 
 def test_nan_in_the_safety_predictor_is_told_and_does_not_stay(monitor, context, monkeypatch):

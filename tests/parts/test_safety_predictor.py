@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.nets.preprocess import images_to_tensor, to_model_image
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
-from donkey_aicc.preprocess import images_to_tensor, to_model_image
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.tta import predict_tta
 

@@ -6,8 +6,8 @@ from donkeycar.parts.explode import ExplodeDict
 from donkeycar.parts.tub_v2 import TubWriter
 
 from donkey_aicc import channels
-from donkey_aicc.data.load import load_sequences
 from donkey_aicc.parts.unsafe_mark import UnsafeMark
+from donkey_aicc.tubs.load import load_drives
 
 RATE_HZ = 20
 
@@ -67,7 +67,7 @@ def test_marks_of_a_drive_are_read_back_as_labels(tmp_path):
     vehicle.add(writer, inputs=list(types), outputs=["tub/num_records"])
     vehicle.start(rate_hz=RATE_HZ, max_loop_count=50)
 
-    data = load_sequences([tmp_path / "tub"], max_gap_s=60.0, cache_dir=tmp_path / "cache")
+    data = load_drives([tmp_path / "tub"], max_gap_s=60.0, cache_dir=tmp_path / "cache")
     assert data.report.tubs[0].label_source == "mark"
     [sequence] = data.sequences
     second_before = sequence.times_s >= sequence.times_s[30] - 1.0

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from donkey_aicc.data.sequence import Sequence, make_sequence
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
-from donkey_aicc.preprocess import ActionStats
-from donkey_aicc.score_table import HORIZONS
+from donkey_aicc.scoring.score_table import HORIZONS
+from donkey_aicc.tubs.drive import Drive, make_drive
 
 
 @dataclass
@@ -23,6 +23,7 @@ class MadeUpBundle:
     safety: SafetyCNN
     action_stats: ActionStats
     horizons: tuple[int, ...] = HORIZONS
+    has_predictor: bool = True
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +39,7 @@ def bundle() -> MadeUpBundle:
     return MadeUpBundle(*nets, ActionStats(np.array([0.05, 0.3]), np.array([0.3, 0.1])))
 
 
-def made_up_drive(frames: int, seed: int = 0, name: str = "") -> Sequence:
+def made_up_drive(frames: int, seed: int = 0, name: str = "") -> Drive:
     """Changing pictures, wandering steering and labels."""
     rng = np.random.default_rng(seed)
     start, end = rng.integers(0, 256, size=(2, 1, 64, 64, 3))
@@ -48,7 +49,7 @@ def made_up_drive(frames: int, seed: int = 0, name: str = "") -> Sequence:
     steering[rng.random(frames) < 0.3] = 0.25  # holds, reversals and turns
     actions = np.stack([steering, np.full(frames, 0.3)], axis=1).astype(np.float32)
     cte = rng.normal(0, 0.2, frames)
-    return make_sequence(
+    return make_drive(
         name or f"tub{seed}", "s", images, actions, cte=cte, safe=(np.abs(cte) < 0.25).astype(float), protocol="", severity=0
     )
 

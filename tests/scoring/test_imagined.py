@@ -3,14 +3,15 @@ import pytest
 import torch
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.imagined_table import ImaginedTable
 from donkey_aicc.nets.imagined import ImaginedPredictor
-from donkey_aicc.preprocess import images_to_tensor
-from donkey_aicc.scoring.imagined import imagine_sequences
-from donkey_aicc.scoring.parallel import score_sequences
-from donkey_aicc.scoring.score import ScoreSettings
+from donkey_aicc.nets.preprocess import images_to_tensor
+from donkey_aicc.scoring.imagined import imagine_drives
+from donkey_aicc.scoring.imagined_table import ImaginedTable
+from donkey_aicc.scoring.parallel import score_drives
+from donkey_aicc.scoring.settings import ScoreSettings
 
-CONTEXT, EVERY = 6, 5
+EVERY = 5
+SETTINGS = ScoreSettings(samples=1, rollout_steps=1, rollout_every=EVERY, context=6, views=1)
 
 
 @torch.no_grad()
@@ -30,7 +31,7 @@ def imagined(bundle):
     from tests.scoring.conftest import made_up_drive
 
     drives = [made_up_drive(frames, seed=seed) for frames, seed in ((8, 1), (16, 2), (4, 3), (11, 4))]
-    return drives, imagine_sequences(bundle, drives, context=CONTEXT, every=EVERY, lanes=3)
+    return drives, imagine_drives(bundle, drives, SETTINGS, lanes=3)
 
 
 def test_lanes_equal_the_plain_predictor(bundle, imagined):
@@ -43,8 +44,7 @@ def test_lanes_equal_the_plain_predictor(bundle, imagined):
 
 def test_rows_are_the_rollouts_with_a_full_context_in_the_order_of_the_sequences(bundle, imagined):
     drives, table = imagined
-    settings = ScoreSettings(samples=1, rollout_steps=1, rollout_every=EVERY, context=CONTEXT, views=1, dropout_passes=1)
-    scores = score_sequences(bundle, drives, settings=settings)
+    scores = score_drives(bundle, drives, settings=SETTINGS)
     due = scores.valid & (scores.step % EVERY == 0)
     assert table.sequence.tolist() == scores.sequence[due].tolist()
     assert table.step.tolist() == scores.step[due].tolist()
@@ -66,9 +66,9 @@ def test_the_file_comes_back_and_a_damaged_one_is_refused(imagined, tmp_path):
 
 
 def test_short_sequences_have_no_rows_and_bad_settings_are_refused(bundle, drive):
-    short = imagine_sequences(bundle, [drive(3)], context=CONTEXT, every=EVERY)
+    short = imagine_drives(bundle, [drive(3)], SETTINGS)
     assert len(short) == 0 and short.p.shape == (0, len(bundle.horizons))
-    with pytest.raises(ConfigError, match="every must be >= 1, got 0"):
-        imagine_sequences(bundle, [drive(3)], every=0)
+    with pytest.raises(ConfigError, match="lanes must be >= 1, got 0"):
+        imagine_drives(bundle, [drive(3)], SETTINGS, lanes=0)
     with pytest.raises(AiccError, match="no sequences"):
-        imagine_sequences(bundle, [])
+        imagine_drives(bundle, [], SETTINGS)

@@ -1,8 +1,8 @@
 import numpy as np
 import torch
 
+from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.preprocess import images_to_tensor
 from donkey_aicc.scoring.mc_dropout import mc_dropout_std
 
 

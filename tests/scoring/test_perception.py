@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from donkey_aicc.preprocess import images_to_tensor
+from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.scoring.perception import PerceptionScore
 
 

@@ -5,15 +5,17 @@ import pytest
 import torch
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.preprocess import images_to_tensor
-from donkey_aicc.score_table import COLUMNS, HORIZONS
-from donkey_aicc.scoring.parallel import score_sequences
+from donkey_aicc.nets.preprocess import images_to_tensor
+from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.randomness import FrameRandomness
-from donkey_aicc.scoring.score import ScoreSettings, lane_groups
+from donkey_aicc.scoring.score import lane_groups
+from donkey_aicc.scoring.score_table import COLUMNS, HORIZONS
+from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 from donkey_aicc.scoring.tta import predict_tta
 
-SMALL = ScoreSettings(samples=2, rollout_steps=3, rollout_every=4, context=5, dropout_passes=3, lanes=2, seed=3)
+SMALL = ScoreSettings(samples=2, rollout_steps=3, rollout_every=4, context=5, seed=3)
+BATCH = BatchSettings(lanes=2, dropout_passes=3)
 
 
 def assert_equal_tables(one, two, atol):
@@ -34,7 +36,7 @@ def drives():
 
 @pytest.fixture(scope="module")
 def table(bundle, drives):
-    return score_sequences(bundle, drives, settings=SMALL)
+    return score_drives(bundle, drives, settings=SMALL, batch=BATCH)
 
 
 def test_one_row_per_frame_in_the_given_order(table, drives):
@@ -49,7 +51,7 @@ def test_batch_scores_equal_streamed_ones(bundle, drives, table):
     """Also in lanes that go on alone after their neighbour has ended."""
     drive = drives[1]
     rows = table.of_sequences([drive.id])
-    scorer = StreamScorer(bundle, samples=2, rollout_steps=3, rollout_every=4, context=5, seed=3)
+    scorer = StreamScorer(bundle, SMALL)
     randomness = FrameRandomness(3, 2)
     for t in range(len(drive)):
         scores = scorer.step(drive.images[t : t + 1], drive.actions[t : t + 1])
@@ -78,26 +80,26 @@ def test_labels_never_cross_the_end_of_a_sequence(drives, table):
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_the_number_of_lanes_changes_nothing(bundle, drives, table, lanes):
-    assert_equal_tables(table, score_sequences(bundle, drives, settings=replace(SMALL, lanes=lanes)), atol=1e-5)
+    assert_equal_tables(table, score_drives(bundle, drives, settings=SMALL, batch=replace(BATCH, lanes=lanes)), atol=1e-5)
 
 
 def test_worker_processes_change_nothing(bundle, drives, table):
     pytest.importorskip("joblib")
-    assert_equal_tables(table, score_sequences(bundle, drives, settings=SMALL, workers=2), atol=1e-6)
+    assert_equal_tables(table, score_drives(bundle, drives, settings=SMALL, batch=BATCH, workers=2), atol=1e-6)
 
 
 def test_a_dask_cluster_changes_nothing(bundle, drives, table, tmp_path):
     distributed = pytest.importorskip("distributed")
     two = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "local_directory": tmp_path}
     with distributed.LocalCluster(**two) as cluster:
-        scored = score_sequences(bundle, drives, settings=SMALL, dask_address=cluster.scheduler_address)
+        scored = score_drives(bundle, drives, settings=SMALL, batch=BATCH, dask_address=cluster.scheduler_address)
     assert_equal_tables(table, scored, atol=1e-6)
 
 
 def test_a_missing_cluster_is_named(bundle, drives):
     pytest.importorskip("distributed")
     with pytest.raises(AiccError, match="cannot reach a Dask scheduler at tcp://127.0.0.1:1"):
-        score_sequences(bundle, drives, settings=SMALL, dask_address="tcp://127.0.0.1:1", dask_timeout_s=0.2)
+        score_drives(bundle, drives, settings=SMALL, batch=BATCH, dask_address="tcp://127.0.0.1:1", dask_timeout_s=0.2)
 
 
 def test_groups_hold_sequences_of_similar_length(drives):
@@ -106,14 +108,14 @@ def test_groups_hold_sequences_of_similar_length(drives):
 
 def test_what_cannot_be_scored_is_refused_at_once(bundle, drives):
     with pytest.raises(AiccError, match="no sequences to score"):
-        score_sequences(bundle, [])
+        score_drives(bundle, [])
     with pytest.raises(AiccError, match="ids must be unique"):
-        score_sequences(bundle, [drives[0], drives[0]])
+        score_drives(bundle, [drives[0], drives[0]])
     actions = drives[1].actions.copy()
     actions[3, 1] = np.nan
     with pytest.raises(AiccError, match="action of record 3 is not finite"):
-        score_sequences(bundle, [drives[0], replace(drives[1], actions=actions)])
+        score_drives(bundle, [drives[0], replace(drives[1], actions=actions)])
     with pytest.raises(ConfigError, match="workers must be >= 1, got 0"):
-        score_sequences(bundle, drives, workers=0)
-    with pytest.raises(ConfigError, match="views must be >= 1, got 0"):
-        ScoreSettings(views=0)
+        score_drives(bundle, drives, workers=0)
+    with pytest.raises(ConfigError, match="lanes must be >= 1, got 0"):
+        BatchSettings(lanes=0)

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from donkeycar.parts.tub_v2 import Tub
 
-from donkey_aicc.bundle import Manifest, Nets, save_bundle
 from donkey_aicc.cli import main
-from donkey_aicc.score_table import HORIZONS, ScoreTable
+from donkey_aicc.nets.bundle import Manifest, Nets, save_bundle
+from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable
 from tests.scoring.conftest import made_up_drive
 
 FRAMES = 8
@@ -31,7 +31,7 @@ def folder(bundle, tmp_path):
 
 
 def score(tub, folder, out, *more):
-    fast = ["--samples", "2", "--rollout-every", "8", "--workers", "1", "--cache-dir", str(out.parent / "cache")]
+    fast = ["--workers", "1", "--cache-dir", str(out.parent / "cache")]
     return main(["score", str(tub), "--bundle", str(folder), "--out", str(out), *fast, *more])
 
 

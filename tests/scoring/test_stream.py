@@ -1,14 +1,17 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.preprocess import images_to_tensor
+from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 from tests.scoring.reference import score_sequence
 
-SMALL = {"samples": 3, "rollout_steps": 6, "rollout_every": 4, "context": 8, "seed": 11}
+SMALL = ScoreSettings(samples=3, rollout_steps=6, rollout_every=4, context=8, seed=11)
 
 
 def run(scorer, sequence, frames=None, start=0):
@@ -21,7 +24,7 @@ def run(scorer, sequence, frames=None, start=0):
 
 
 def by_reference(bundle, sequence, **changes):
-    settings = {**SMALL, **changes}
+    settings = {**SMALL.to_json(), **changes}
     randomness = FrameRandomness(settings["seed"], settings["samples"])
     names = ("context", "rollout_steps", "rollout_every", "window_priming")
     chosen = {name: settings[name] for name in names if name in settings}
@@ -30,7 +33,7 @@ def by_reference(bundle, sequence, **changes):
 
 def test_streaming_equals_the_plain_reference(bundle, drive):
     sequence = drive(14, seed=1)
-    for ours, plain in zip(run(StreamScorer(bundle, **SMALL), sequence), by_reference(bundle, sequence), strict=True):
+    for ours, plain in zip(run(StreamScorer(bundle, SMALL), sequence), by_reference(bundle, sequence), strict=True):
         np.testing.assert_allclose(ours, plain, atol=1e-5)
 
 
@@ -43,14 +46,14 @@ def test_degenerate_drives_equal_the_plain_reference(bundle, drive, kind):
         sequence.actions[:, 0] = np.where(np.arange(13) % 3, 0.9, -0.9)
     elif kind == "frozen camera":
         sequence.images[:] = sequence.images[0]
-    for ours, plain in zip(run(StreamScorer(bundle, **SMALL), sequence), by_reference(bundle, sequence), strict=True):
+    for ours, plain in zip(run(StreamScorer(bundle, SMALL), sequence), by_reference(bundle, sequence), strict=True):
         np.testing.assert_allclose(ours, plain, atol=1e-5)
 
 
 def test_within_the_context_it_equals_a_cold_start(bundle, drive):
     """Until the context is full, living states and states primed anew from the context have seen the same frames."""
     sequence = drive(12, seed=3)
-    living = run(StreamScorer(bundle, **{**SMALL, "context": 12}), sequence)
+    living = run(StreamScorer(bundle, replace(SMALL, context=12)), sequence)
     cold = by_reference(bundle, sequence, context=12, window_priming=True)
     np.testing.assert_allclose(living[1], cold[1], atol=1e-4)
 
@@ -59,7 +62,7 @@ def test_within_the_context_it_equals_a_cold_start(bundle, drive):
 def test_the_first_100_frames_equal_a_cold_start_at_full_size(bundle, drive):
     sequence = drive(100, seed=4)
     full = {"samples": 20, "rollout_steps": 50, "rollout_every": 33, "context": 100}
-    living = run(StreamScorer(bundle, **full), sequence)
+    living = run(StreamScorer(bundle, ScoreSettings(**full)), sequence)
     cold = by_reference(bundle, sequence, seed=0, window_priming=True, **full)
     for ours, plain in zip(living, cold, strict=True):
         np.testing.assert_allclose(ours, plain, atol=1e-4)
@@ -67,28 +70,28 @@ def test_the_first_100_frames_equal_a_cold_start_at_full_size(bundle, drive):
 
 def test_a_replay_repeats_every_number(bundle, drive):
     sequence = drive(10)
-    scorer = StreamScorer(bundle, **SMALL)
+    scorer = StreamScorer(bundle, SMALL)
     first = run(scorer, sequence)
     scorer.reset()
-    for again in (run(scorer, sequence), run(StreamScorer(bundle, **SMALL), sequence)):
+    for again in (run(scorer, sequence), run(StreamScorer(bundle, SMALL), sequence)):
         for one, two in zip(first, again, strict=True):
             np.testing.assert_array_equal(one, two)
 
 
 def test_another_seed_changes_the_rollout_features_only(bundle, drive):
     sequence = drive(5)
-    one, two = (run(StreamScorer(bundle, **{**SMALL, "seed": seed}), sequence)[1] for seed in (0, 1))
+    one, two = (run(StreamScorer(bundle, replace(SMALL, seed=seed)), sequence)[1] for seed in (0, 1))
     assert (one[:, :3] != two[:, :3]).all()
     np.testing.assert_array_equal(one[:, 3:], two[:, 3:])
 
 
 def test_lanes_do_not_touch_each_other(bundle, drive):
     drives = [drive(9, seed=seed) for seed in range(3)]
-    together = StreamScorer(bundle, lanes=3, **SMALL)
+    together = StreamScorer(bundle, SMALL, lanes=3)
     for t in range(9):
         scores = together.step(np.stack([d.images[t] for d in drives]), np.stack([d.actions[t] for d in drives]))
     for lane, sequence in enumerate(drives):
-        rho, features, latent = run(StreamScorer(bundle, **SMALL), sequence)
+        rho, features, latent = run(StreamScorer(bundle, SMALL), sequence)
         np.testing.assert_allclose(scores.rho_raw[lane], rho[-1], atol=1e-6)
         np.testing.assert_allclose(scores.features[lane], features[-1], atol=1e-5)
         np.testing.assert_allclose(scores.latent[lane], latent[-1], atol=1e-5)
@@ -96,7 +99,7 @@ def test_lanes_do_not_touch_each_other(bundle, drive):
 
 def test_a_rollout_left_out_changes_no_later_one(bundle, drive):
     sequence = drive(9)
-    on_schedule, late = StreamScorer(bundle, **SMALL), StreamScorer(bundle, **SMALL)
+    on_schedule, late = StreamScorer(bundle, SMALL), StreamScorer(bundle, SMALL)
     for t in range(9):
         image, action = sequence.images[t : t + 1], sequence.actions[t : t + 1]
         expected, result = on_schedule.step(image, action), late.step(image, action, run_rollout=False if t == 4 else None)
@@ -107,7 +110,7 @@ def test_a_rollout_left_out_changes_no_later_one(bundle, drive):
 
 def test_age_and_validity(bundle, drive):
     sequence = drive(10)
-    scorer = StreamScorer(bundle, **SMALL)
+    scorer = StreamScorer(bundle, SMALL)
     seen = [scorer.step(sequence.images[t : t + 1], sequence.actions[t : t + 1]) for t in range(10)]
     assert [scores.rollout_age_frames for scores in seen] == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]
     assert [scores.valid for scores in seen] == [False] * 7 + [True] * 3
@@ -118,7 +121,7 @@ def test_age_and_validity(bundle, drive):
 
 def test_without_any_rollout_nothing_is_valid(bundle, drive):
     sequence = drive(9)
-    scorer = StreamScorer(bundle, **SMALL)
+    scorer = StreamScorer(bundle, SMALL)
     for t in range(9):
         scores = scorer.step(sequence.images[t : t + 1], sequence.actions[t : t + 1], run_rollout=False)
     assert not scores.valid and scores.rollout_age_frames == 9
@@ -127,8 +130,8 @@ def test_without_any_rollout_nothing_is_valid(bundle, drive):
 
 def test_tensors_and_bytes_are_the_same_frame(bundle, drive):
     sequence = drive(1)
-    one = StreamScorer(bundle, **SMALL).step(sequence.images, sequence.actions)
-    two = StreamScorer(bundle, **SMALL).step(images_to_tensor(sequence.images), sequence.actions.astype(float).tolist())
+    one = StreamScorer(bundle, SMALL).step(sequence.images, sequence.actions)
+    two = StreamScorer(bundle, SMALL).step(images_to_tensor(sequence.images), sequence.actions.astype(float).tolist())
     np.testing.assert_array_equal(one.features, two.features)
 
 
@@ -147,7 +150,7 @@ def test_tensors_and_bytes_are_the_same_frame(bundle, drive):
 )
 def test_bad_input_is_refused_and_leaves_no_trace(bundle, drive, image, action, complaint):
     sequence = drive(3)
-    scorer, untouched = StreamScorer(bundle, **SMALL), StreamScorer(bundle, **SMALL)
+    scorer, untouched = StreamScorer(bundle, SMALL), StreamScorer(bundle, SMALL)
     run(scorer, sequence, frames=2), run(untouched, sequence, frames=2)
     with pytest.raises(AiccError, match=complaint):
         scorer.step(sequence.images[:1] if image is None else image, sequence.actions[:1] if action is None else action)
@@ -155,9 +158,76 @@ def test_bad_input_is_refused_and_leaves_no_trace(bundle, drive, image, action, 
         np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize(
-    ("setting", "least"), [("lanes", 1), ("samples", 1), ("rollout_steps", 1), ("rollout_every", 1), ("context", 2)]
-)
-def test_settings_that_cannot_work_are_refused(bundle, setting, least):
-    with pytest.raises(ConfigError, match=f"{setting} must be >= {least}, got {least - 1}"):
-        StreamScorer(bundle, **{setting: least - 1})
+@pytest.mark.parametrize("where", ["latent", "recurrent state"])
+@pytest.mark.parametrize("spoiled_frame", [9, 12])  # between two rollouts, and on one
+def test_one_nan_is_never_valid_and_gone_within_one_context(bundle, drive, monkeypatch, where, spoiled_frame):
+    drives = [drive(24, seed=seed) for seed in (6, 7)]
+    scorer, alone = StreamScorer(bundle, SMALL, lanes=2), StreamScorer(bundle, SMALL)
+    valid = []
+    for t in range(24):
+        if t == spoiled_frame:
+            spoil_first_lane(scorer, where, monkeypatch)
+        scores = scorer.step(np.stack([d.images[t] for d in drives]), np.stack([d.actions[t] for d in drives]))
+        monkeypatch.undo()
+        finite = np.isfinite(scores.features).all(axis=1) & np.isfinite(scores.rho_raw) & np.isfinite(scores.latent).all(axis=1)
+        assert not (scores.valid & ~finite).any() and scores.warmed_up == (t >= 7)
+        expected = alone.step(drives[1].images[t : t + 1], drives[1].actions[t : t + 1])
+        np.testing.assert_allclose(scores.features[1], expected.features[0], atol=1e-5)  # the other lane never noticed
+        valid.append(scores.valid[0])
+    assert valid[spoiled_frame - 1] and not valid[spoiled_frame]
+    assert all(valid[spoiled_frame + SMALL.context :])
+
+
+def spoil_first_lane(scorer, where, monkeypatch):
+    if where == "latent":
+        encode = scorer._vae.encode
+
+        def spoiled(images):
+            latent, spread = encode(images)
+            latent[0, 3, 1, 2] = torch.nan
+            return latent, spread
+
+        monkeypatch.setattr(scorer._vae, "encode", spoiled)
+        return
+    observe = scorer._rollout._ensemble.observe
+
+    def overflowing(*arguments):
+        (hidden, cell), second = observe(*arguments)
+        cell[5, 0, 17] = torch.inf  # sample 0 of lane 0
+        return (hidden, cell), second
+
+    monkeypatch.setattr(scorer._rollout._ensemble, "observe", overflowing)
+
+
+def test_frames_that_were_not_looked_at_keep_the_window_and_the_schedule(bundle, drive):
+    """Every third frame seen, all commands known: the same stretch of time, the same steering features, due rollouts."""
+    sequence = drive(24, seed=8)
+    whole, every_third = StreamScorer(bundle, SMALL), StreamScorer(bundle, SMALL)
+    ages, warm = [], []
+    for t in range(24):
+        image, action = sequence.images[t : t + 1], sequence.actions[t : t + 1]
+        expected = whole.step(image, action)
+        if t % 3 == 2:
+            unseen = [sequence.actions[n : n + 1] for n in (t - 2, t - 1)]
+            found = every_third.step(image, action, unseen=unseen)
+            ages.append(found.rollout_age_frames)
+            warm.append(found.warmed_up)
+            steering_only = [3, 4, 5, 6, 7, 8, 10]
+            np.testing.assert_allclose(found.features[0, steering_only], expected.features[0, steering_only], atol=1e-9)
+            assert found.frames_seen == expected.frames_seen == t + 1
+    assert ages == [0, 0, 0, 3, 0, 0, 0, 3]  # due at 0, 4, 8, ...: run with the first frame seen from there on
+    assert warm == [False, False, True, True, True, True, True, True] and found.valid[0]
+
+
+def test_pictures_between_two_seen_frames_count_as_a_line(bundle, drive):
+    sequence = drive(9, seed=9)
+    scorer = StreamScorer(bundle, SMALL)
+    action = sequence.actions[:1]
+    first = scorer.step(sequence.images[:1], action).frame_error[0]
+    found = scorer.step(sequence.images[4:5], action, unseen=[action] * 3)
+    assert found.rho_raw[0] == pytest.approx((first + found.frame_error[0]) / 2)
+
+
+def test_lanes_that_cannot_work_are_refused(bundle):
+    with pytest.raises(ConfigError, match="lanes must be >= 1, got 0"):
+        StreamScorer(bundle, SMALL, lanes=0)

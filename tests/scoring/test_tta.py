@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.preprocess import images_to_tensor
+from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.scoring import tta
 from donkey_aicc.scoring.tta import predict_tta, tta_views
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from donkey_aicc.data.sequence import Sequence, make_sequence
+from donkey_aicc.tubs.drive import Drive, make_drive
 
 
-def drive(number: int, frames: int = 24) -> Sequence:
+def drive(number: int, frames: int = 24) -> Drive:
     rng = np.random.default_rng(number)
     steering = 0.6 * np.sin(np.arange(frames) / 6 + number) + 0.1 * rng.standard_normal(frames)
     place = np.clip(np.cumsum(steering), -12, 12)
@@ -17,11 +17,11 @@ def drive(number: int, frames: int = 24) -> Sequence:
         image[:20] = (90, 130, 200)
     actions = np.stack([steering.clip(-1, 1), np.full(frames, 0.3)], axis=1)
     safe = (np.abs(place) <= 5).astype(np.float32)
-    return make_sequence(f"tub_{number}", "24-01-01_0", images, actions, cte=place / 10, safe=safe)
+    return make_drive(f"tub_{number}", "24-01-01_0", images, actions, cte=place / 10, safe=safe)
 
 
 @pytest.fixture(scope="session")
-def drives() -> list[Sequence]:
+def drives() -> list[Drive]:
     return [drive(number) for number in range(8)]
 
 

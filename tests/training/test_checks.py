@@ -1,9 +1,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 
-from donkey_aicc.training.checks import data_warnings, vae_warnings
+from donkey_aicc.errors import AiccError
+from donkey_aicc.training.checks import data_warnings, require_labels, vae_warnings
 
 
 def warned(warnings, text):
@@ -12,9 +14,12 @@ def warned(warnings, text):
 
 def test_one_class_only(drives):
     safe = [replace(sequence, safe=np.ones(len(sequence), dtype=np.float32)) for sequence in drives]
-    assert warned(data_warnings(safe), "every labelled frame is safe")
+    with pytest.raises(AiccError, match="every labelled training frame is safe"):
+        require_labels(safe)
     unsafe = [replace(sequence, safe=np.zeros(len(sequence), dtype=np.float32)) for sequence in drives]
-    assert warned(data_warnings(unsafe), "every labelled frame is unsafe")
+    with pytest.raises(AiccError, match="every labelled training frame is unsafe"):
+        require_labels(unsafe)
+    require_labels(drives)
     assert not warned(data_warnings(drives), "one class")
 
 
@@ -27,7 +32,8 @@ def test_a_rare_class(drives):
 
 def test_no_labels_at_all(drives):
     bare = [replace(sequence, safe=np.full(len(sequence), np.nan, dtype=np.float32)) for sequence in drives]
-    assert warned(data_warnings(bare), "no frame has a safety label")
+    with pytest.raises(AiccError, match="donkey-aicc label TUB .* --no-labels"):
+        require_labels(bare)
 
 
 def test_identical_images(drives):

@@ -8,8 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from donkey_aicc.bundle import Bundle
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.training.distributed import Workers, choose_device
 
 SCRIPT = """

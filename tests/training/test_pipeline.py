@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from donkey_aicc.bundle import Bundle
 from donkey_aicc.commands.info import describe
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import sha256_of
-from donkey_aicc.manifest import WEIGHT_FILES, read_manifest
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.manifest import WEIGHT_FILES, read_manifest
 from donkey_aicc.training.pipeline import Plan, data_fingerprint, train_bundle
 from donkey_aicc.training.presets import preset_named
 

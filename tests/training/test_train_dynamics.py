@@ -3,7 +3,7 @@ import torch
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.dynamics import LatentDynamics, Masks
-from donkey_aicc.preprocess import ActionStats
+from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import PRESETS, preset_named
 from donkey_aicc.training.rollouts import LatentPool, roll_out

@@ -3,11 +3,11 @@
 import numpy as np
 import torch
 
-from donkey_aicc.dagger import School, plan_lessons, teach
-from donkey_aicc.data.sequence import make_sequence
 from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.training.pilot_lessons import School, plan_lessons, teach
 from donkey_aicc.training.train_pilot import PilotRecipe, split_for_cloning, train_pilot
 from donkey_aicc.training.trainer import Run
+from donkey_aicc.tubs.drive import make_drive
 
 
 def bright_side_sequence(name: str, length: int = 60):
@@ -18,7 +18,7 @@ def bright_side_sequence(name: str, length: int = 60):
     for image, side in zip(images, steering, strict=True):
         image[:, :32] += np.uint8(120 * (side < 0))
         image[:, 32:] += np.uint8(120 * (side > 0))
-    return make_sequence(name, "0", images, np.stack([steering, np.full(length, 0.3)], axis=1))
+    return make_drive(name, "0", images, np.stack([steering, np.full(length, 0.3)], axis=1))
 
 
 def test_pilot_learns_which_way_to_steer(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 
 from donkey_aicc.calibration.catalogue import BASELINES, OURS
 from donkey_aicc.evaluation.conditions import NOMINAL
-from donkey_aicc.evaluation.figures.style import METHOD_COLOURS, condition_colour, legend_panel, new_figure, panels
+from donkey_aicc.evaluation.figures.style import condition_colour, legend_panel, method_colour, new_figure, panels
 from donkey_aicc.evaluation.methods import PLUS
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _panel(axes: "Axes", results: dict[str, Any], metric: str, condition: str, h
         axes.plot(
             horizons,
             mean,
-            color=METHOD_COLOURS[name],
+            color=method_colour(name),
             linewidth=2.4 if strong else 1.2,
             linestyle=(0, (4, 2)) if name == "pooled_temperature" else "-",
             marker=_MARKERS.get(name, ""),
@@ -59,7 +59,7 @@ def _panel(axes: "Axes", results: dict[str, Any], metric: str, condition: str, h
             zorder=3 if strong else 2,
         )
         if strong:
-            axes.fill_between(horizons, mean - std, mean + std, color=METHOD_COLOURS[name], alpha=0.15, linewidth=0)
+            axes.fill_between(horizons, mean - std, mean + std, color=method_colour(name), alpha=0.15, linewidth=0)
     axes.set_title(condition.capitalize())
     axes.set_xticks([k for k in horizons if k == 1 or k % 10 == 0])
 

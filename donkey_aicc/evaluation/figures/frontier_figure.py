@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.evaluation.figures.style import INK, METHOD_COLOURS, PALE, SCORE_COLOURS, new_figure, panels
+from donkey_aicc.evaluation.figures.style import INK, PALE, SCORE_COLOURS, method_colour, new_figure, panels
 from donkey_aicc.evaluation.methods import PLUS
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _mark(axes: "Axes", points: dict[str, tuple[float, float]], right: float, to
     taken = [np.array(point) * scale for point in points.values()]
     for name, (x, y) in points.items():
         marker = "X" if name in _CONTROLS else "o"
-        axes.scatter([x], [y], s=64, color=METHOD_COLOURS[name], edgecolor="white", linewidth=1.2, marker=marker, zorder=5)
+        axes.scatter([x], [y], s=64, color=method_colour(name), edgecolor="white", linewidth=1.2, marker=marker, zorder=5)
         centre, offset = _free_place(np.array([x, y]) * scale, POINTS[name], taken)
         taken.append(centre)
         axes.annotate(

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from donkey_aicc.evaluation.figures.style import INK, METHOD_COLOURS, PALE, new_figure, panels
+from donkey_aicc.evaluation.figures.style import INK, PALE, method_colour, new_figure, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ def draw_overview(results: dict[str, Any]) -> "Figure":
 
 
 def _line(axes: Any, results: dict[str, Any], name: str, place: float) -> None:
-    colour, one = METHOD_COLOURS[name], results["calibration"][name]
+    colour, one = method_colour(name), results["calibration"][name]
     bounds = results["intervals"].get(name, {}).get("ood_ece", {"low": None})
     if bounds["low"] is not None:
         axes.plot(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import BASELINES, OURS
-from donkey_aicc.evaluation.figures.style import INK, METHOD_COLOURS, PALE, new_figure, panels
+from donkey_aicc.evaluation.figures.style import INK, PALE, method_colour, new_figure, panels
 from donkey_aicc.evaluation.methods import HEATED_TO_OURS, PLUS
 from donkey_aicc.evaluation.paper_numbers import PAPER_RELIABILITY_ERROR
 
@@ -30,8 +30,8 @@ def draw_reliability(results: dict[str, Any]) -> "Figure":
             axes.axis("off")
             continue
         name = names[number]
-        _panel(axes, edges, results["reliability"]["methods"][name], METHOD_COLOURS[name])
-        axes.set_title(_SHORT.get(name, results["calibration"][name]["label"]), color=METHOD_COLOURS[name])
+        _panel(axes, edges, results["reliability"]["methods"][name], method_colour(name))
+        axes.set_title(_SHORT.get(name, results["calibration"][name]["label"]), color=method_colour(name))
         _error(axes, results["reliability"]["methods"][name]["error"], PAPER_RELIABILITY_ERROR.get(name))
         axes.tick_params(labelleft=True, labelbottom=True)
         if number % _COLUMNS == 0:

@@ -35,6 +35,9 @@ METHOD_COLOURS = {
     "uniform_heating_plus": "#404040",
     "uniform_shift": "#606060",
     "aicc_plus_heat": "#9a7bb5",
+    "aicc_robust": "#0b6e4f",
+    "light": "#c98a00",
+    "online": "#4f8a8b",
 }
 SCORE_COLOURS = {
     "uniform": "#1f1f1f",
@@ -71,6 +74,11 @@ _RC: Any = {
     "svg.hashsalt": "donkey_aicc",
     "figure.facecolor": "white",
 }
+
+
+def method_colour(name: str) -> str:
+    """The method's own colour; rows that only tables tell apart share one."""
+    return METHOD_COLOURS.get(name, PALE)
 
 
 def condition_colour(name: str, number: int = 0) -> str:

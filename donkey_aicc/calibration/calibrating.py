@@ -1,0 +1,244 @@
+"""From a trained bundle and nominal tubs to a calibrator: build D_aug, score it, fit, and store the result in the bundle.
+
+Only calibration sequences are touched. The test protocols have no part in any number chosen here.
+"""
+
+from collections.abc import Sequence as Listing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from donkey_aicc.calibration.augmented_ids import augmented_id
+from donkey_aicc.calibration.base import Calibrator
+from donkey_aicc.calibration.calibrator_file import save_calibrator
+from donkey_aicc.calibration.catalogue import make_calibrator
+from donkey_aicc.calibration.next_drive import too_few_drives
+from donkey_aicc.calibration.pool import FOLDS, Pool, build_pool
+from donkey_aicc.calibration.probability import mean_nll
+from donkey_aicc.calibration.score_trends import score_trends
+from donkey_aicc.calibration.scores_only import ScoresOnly
+from donkey_aicc.errors import AiccError
+from donkey_aicc.faults.d_aug import DYNAMICS_KINDS, SEVERITIES, SPEED_FACTOR, VISUAL_FAMILIES, SequenceArrays, augment
+from donkey_aicc.faults.severity_ladder import FamilyLadder, severity_for_accuracy_drop, strengths_of
+from donkey_aicc.scoring.parallel import score_drives
+from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.tubs.drive import Drive, make_drive
+from donkey_aicc.tubs.labels import horizon_labels
+from donkey_aicc.tubs.splits import drives_by_id
+
+if TYPE_CHECKING:
+    from donkey_aicc.nets.bundle import Bundle
+
+LADDER_FRAMES = 400
+LADDER_BATCH = 200
+ROWS_WITH_FULL_CONTEXT = 80  # usable frames of each augmented piece
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """D_aug as scored, the strengths that its severities stand for, and drives in closed loop under its faults, if any."""
+
+    table: ScoreTable
+    ladders: dict[str, FamilyLadder]
+    driven: ScoreTable | None = None
+
+
+def calibration_drives(bundle: "Bundle", sequences: Listing[Drive], side: str = "calibration") -> list[Drive]:
+    """The sequences that the bundle's split put on that side, in the split's order; all of them must be there.
+
+    Too few of them to cross-fit a calibrator is said here, before anything long starts.
+    """
+    wanted = bundle.manifest.split.get(side, [])
+    by_id = drives_by_id(sequences, wanted, bundle.manifest.data.get("split", {}))
+    missing = [name for name in wanted if name not in by_id]
+    if not wanted or missing:
+        what = f"{len(missing)} of them ({', '.join(missing[:3])} ...) are not in the data given" if missing else "it has none"
+        raise AiccError(f"bundle {bundle.path} names its {side} sequences, but {what}; give the tubs it was trained on")
+    chosen = [by_id[name] for name in wanted]
+    long_enough = sum(len(sequence) > bundle.manifest.context for sequence in chosen)
+    if side == "calibration" and long_enough < 2:
+        raise AiccError(
+            f"calibration needs at least 2 drives longer than the scoring context of {bundle.manifest.context} frames, got "
+            f"{long_enough}; record more drives and train again"
+        )
+    return chosen
+
+
+def build_augmented(
+    bundle: "Bundle",
+    calibration: Listing[Drive],
+    settings: ScoreSettings,
+    seed: int = 0,
+    workers: int = 1,
+    rows: int = ROWS_WITH_FULL_CONTEXT,
+    ladder_frames: int = LADDER_FRAMES,
+    severities: tuple[int, ...] = SEVERITIES,
+) -> Augmented:
+    """Set the severities by the predictor's accuracy, cut and change pieces of the calibration drives, score them."""
+    ladders = measure_ladders(bundle, calibration, seed, ladder_frames)
+    # Warm-up, usable rows, and the frames that the labels of the last usable row look at.
+    frames = settings.context + rows + max(bundle.horizons)
+    pieces = augmented_pieces(calibration, strengths_of(ladders), frames, seed, severities)
+    return Augmented(score_drives(bundle, pieces, settings=settings, workers=workers, title="scoring D_aug"), ladders)
+
+
+def measure_ladders(
+    bundle: "Bundle", calibration: Listing[Drive], seed: int, frames: int = LADDER_FRAMES
+) -> dict[str, FamilyLadder]:
+    """Strengths of the visual families, from evenly spaced calibration frames."""
+    images = np.concatenate([sequence.images for sequence in calibration])
+    labels = np.concatenate([horizon_labels(sequence.safe, bundle.horizons) for sequence in calibration])
+    rows = np.unique(np.linspace(0, len(images) - 1, min(frames, len(images))).astype(int))
+    return severity_for_accuracy_drop(lambda pixels: _predict(bundle, pixels), images[rows], labels[rows], seed)
+
+
+def _predict(bundle: "Bundle", images: np.ndarray) -> np.ndarray:
+    import torch
+
+    from donkey_aicc.nets.preprocess import images_to_tensor
+
+    with torch.inference_mode():
+        batches = [
+            torch.sigmoid(bundle.safety(images_to_tensor(images[start : start + LADDER_BATCH]))).numpy()
+            for start in range(0, len(images), LADDER_BATCH)
+        ]
+    return np.concatenate(batches)
+
+
+def augmented_pieces(
+    calibration: Listing[Drive],
+    strengths: dict[str, tuple[float, ...]],
+    frames: int,
+    seed: int,
+    severities: tuple[int, ...] = SEVERITIES,
+) -> list[Drive]:
+    """One piece of a calibration drive for each family and severity; dynamics kinds get as many pieces as visual families.
+
+    The id of a piece is `<id of the drive>~<family>~<severity>`, so that a subset of the drives finds its own pieces.
+    """
+    rng = np.random.default_rng([seed, 21])
+    pieces = []
+    variants = [(family, severity) for family in (*VISUAL_FAMILIES, *DYNAMICS_KINDS) for severity in severities]
+    for number, (family, severity) in enumerate(variants):
+        # Stepping by severity too lets every drive serve every family.
+        source = calibration[(number + number // len(severities)) % len(calibration)]
+        donor = _donor(calibration, source, rng)
+        wanted = frames * SPEED_FACTOR if family == "speed_mismatch" else frames
+        length = min(wanted, len(source))
+        start = int(rng.integers(len(source) - length + 1))
+        part = SequenceArrays(*(values[start : start + length] for values in (source.images, source.actions, source.safe)))
+        changed = augment(part, family, severity, rng, donor, strengths)
+        pieces.append(_as_sequence(source, changed, family, severity))
+    return pieces
+
+
+def _donor(calibration: Listing[Drive], source: Drive, rng: np.random.Generator) -> np.ndarray:
+    """Actions of another drive, never of the piece's own: those would fit its pictures. Empty if there is no other."""
+    others = [drive for drive in calibration if drive.id != source.id]
+    return others[int(rng.integers(len(others)))].actions if others else np.empty((0, 2))
+
+
+def _as_sequence(source: Drive, arrays: SequenceArrays, family: str, severity: int) -> Drive:
+    piece = make_drive(
+        source.tub,
+        source.session,
+        np.asarray(arrays.images),
+        np.asarray(arrays.actions),
+        safe=arrays.safe,
+        protocol=family,
+        severity=severity,
+    )
+    return replace(piece, id=augmented_id(source.id, family, severity))
+
+
+def fit_calibrator(
+    calibration: ScoreTable,
+    augmented: ScoreTable,
+    name: str,
+    seed: int = 0,
+    settings: ScoreSettings | None = None,
+    driven: ScoreTable | None = None,
+) -> tuple[Calibrator, Pool]:
+    """A named row of the catalogue, fitted on the calibration table and the pool with D_aug; settings: of the tables."""
+    pool = build_pool(calibration, augmented, folds=usable_folds(calibration), seed=seed, driven=driven)
+    calibrator = make_calibrator(name).fit(pool.nominal, pool)
+    calibrator.settings = settings or ScoreSettings()
+    return calibrator, pool
+
+
+def usable_folds(calibration: ScoreTable) -> int:
+    """Five, or one per sequence when there are fewer; one sequence cannot be cross-fitted."""
+    sequences = len(calibration.select(calibration.valid.astype(bool)).sequences())
+    if sequences < 2:
+        raise AiccError(f"calibration needs at least 2 sequences longer than the scoring context, got {sequences}")
+    return min(FOLDS, sequences)
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What a calibration left behind; `about` is also in the file."""
+
+    calibrator: Calibrator
+    pool: Pool
+    about: dict[str, Any]
+    path: Path
+
+
+def calibrate_bundle(
+    bundle: "Bundle", nominal: ScoreTable, augmented: Augmented, settings: ScoreSettings, method: str, seed: int = 0
+) -> Calibrated:
+    """Fit, describe the fit, and write calibrator.json into the bundle."""
+    calibrator, pool = fit_calibrator(nominal, augmented.table, method, seed, settings, augmented.driven)
+    temperature = make_calibrator("temperature").fit(pool.nominal, pool)
+    about = {
+        "method": method,
+        "seed": seed,
+        "summary": _summary(calibrator, temperature, pool),
+        "family_weights": calibrator.weights_by_family(pool),
+        "d_aug_strengths": {family: ladder.to_json() for family, ladder in augmented.ladders.items()},
+        "warnings": _warnings(bundle, pool, augmented.ladders),
+    }
+    return Calibrated(calibrator, pool, about, save_calibrator(bundle, calibrator, about))
+
+
+def fit_scores_only(bundle: "Bundle", nominal: ScoreTable) -> tuple[Calibrator, Path]:
+    """For a bundle without a safety predictor: what is nominal, so that rho, delta and the alarm have a scale."""
+    calibrator = ScoresOnly().fit(nominal)
+    about = {"method": calibrator.name, "summary": {}, "warnings": ["trained without labels: no p_safe and no confidence"]}
+    return calibrator, save_calibrator(bundle, calibrator, about)
+
+
+def _summary(calibrator: Calibrator, temperature: Calibrator, pool: Pool) -> dict[str, Any]:
+    """NLL on the data of the fit, beside plain temperature scaling: what the caution costs and what it buys."""
+    found: dict[str, Any] = {}
+    for name, table, scores in (
+        ("nominal", pool.nominal, pool.nominal_scores),
+        ("D_aug", pool.augmented, pool.augmented_scores),
+    ):
+        found[f"{name} NLL"] = round(mean_nll(calibrator.predict(table, scores), table.labels), 4)
+        found[f"{name} NLL of temperature scaling"] = round(mean_nll(temperature.predict(table, scores), table.labels), 4)
+    if "fitted_on" in calibrator.fit_report:
+        found["faults of the fit"] = calibrator.fit_report["fitted_on"]
+    for name, weight in calibrator.shown_weights().items():
+        found[f"weight of {name}"] = round(float(weight), 4)
+    return found
+
+
+def _warnings(bundle: "Bundle", pool: Pool, ladders: dict[str, FamilyLadder]) -> list[str]:
+    trends = score_trends(pool.nominal, pool.nominal_scores, pool.augmented, pool.augmented_scores, ("rho",))
+    few = too_few_drives(len(pool.nominal.sequences()))
+    said = ([few] if few else []) + [trend.warning() for trend in trends if trend.lowered]
+    for family, ladder in ladders.items():
+        if not all(ladder.reached):
+            lowest = min(ladder.accuracies)
+            said.append(
+                f"{family} at full strength leaves an accuracy of {lowest:.2f}, above the {min(ladder.targets):.2f} aimed at"
+            )
+    if not bundle.manifest.gate_passed:
+        said.append(
+            "the dynamics rollout is no better than guessing (see donkey-aicc info): delta's rollout features mean little"
+        )
+    return said

@@ -1,0 +1,38 @@
+"""What one start of the car hands from one wiring to the next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from donkey_aicc.car.config import AiccConfig
+
+
+@dataclass
+class Assembly:
+    """A vehicle on its way into the drive loop. Each wiring adds its parts, its tub channels and what to say at start."""
+
+    V: Any  # donkeycar's Vehicle
+    cfg: Any  # donkeycar's settings
+    config: AiccConfig  # ours, parsed once
+    recorded: dict[str, str] = field(default_factory=dict)  # channel of the tub -> donkeycar's type name
+    said: list[str] = field(default_factory=list)  # short statements for the one line at start
+
+    @property
+    def simulated(self) -> bool:
+        """No real car that could hurt anybody."""
+        return self.config.sim or bool(getattr(self.cfg, "DONKEY_GYM", False))
+
+    @property
+    def joysticks(self) -> list[Any]:
+        """The game controllers among the parts; receivers of a radio control have no buttons."""
+        return [entry["part"] for entry in self.V.parts if hasattr(entry["part"], "set_button_down_trigger")]
+
+    @property
+    def web_buttons_inject(self) -> bool:
+        """In simulators unless switched off, on a real car only if switched on."""
+        return self.simulated if self.config.inject_buttons is None else self.config.inject_buttons
+
+    def tub_channels(self, inputs: Sequence[str], types: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The tub's channels and types with ours behind those that are there already."""
+        new = [name for name in self.recorded if name not in inputs]
+        return [*inputs, *new], [*types, *(self.recorded[name] for name in new)]

@@ -1,0 +1,135 @@
+"""The AICC_* keys of a car's myconfig.py -> one validated, frozen object.
+
+A new key is one line in `AiccConfig`: the field `tta_views` is the key AICC_TTA_VIEWS. Its annotation is the type check,
+`setting` holds the default, the range and the explanation.
+"""
+
+import dataclasses
+import difflib
+import math
+import types
+import typing
+from typing import Any
+
+from donkey_aicc.errors import ConfigError
+
+PREFIX = "AICC_"
+
+
+def setting(
+    default: Any, help: str, *, at_least: float | None = None, at_most: float | None = None, choices: tuple[str, ...] = ()
+) -> Any:
+    """A dataclass field with its rule; `help` is one line for a person."""
+    metadata = {"help": help, "at_least": at_least, "at_most": at_most, "choices": choices}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclasses.dataclass(frozen=True)
+class AiccConfig:
+    """Every setting of ours, checked on construction."""
+
+    sim: bool = setting(False, "drive the embedded simulator instead of camera and motors")
+    sim_track: str = setting("loop", "the simulator's track: a shipped name or seed:<number>")
+    sim_seed: int = setting(0, "seed of noise, light and wander; same seed and commands, same drive", at_least=0)
+    sim_realtime: bool = setting(False, "pace the simulator by the wall clock instead of one step per drive loop")
+    sim_put_back: bool = setting(
+        True, "at a wall put the car back on the track and go on in a new tub session; False ends the drive there"
+    )
+    control_threads: int = setting(1, "CPU threads for the networks in the drive loop", at_least=1, at_most=64)
+
+    inject: str | None = setting(None, "faults to inject, such as dark:3 or bias:2@10s-25s,blur:4@lap2")
+    inject_seed: int = setting(0, "seed of the injected faults", at_least=0)
+    inject_arm_s: float = setting(30.0, "on a real car, seconds that injection stays armed", at_least=0.1, at_most=600.0)
+    inject_user_mode: bool = setting(False, "inject also while the user drives")
+    inject_max_throttle: float | None = setting(
+        None, "most throttle while a command is disturbed; None: 0.5 on a real car, 1 in a simulator", at_least=0.01, at_most=1.0
+    )
+    inject_buttons: bool | None = setting(
+        None, "web buttons w1-w5: dark, blur, bias, latency, stop; None: in simulators only, a real car wants True"
+    )
+    inject_button_severity: int = setting(3, "severity of faults started by a button", at_least=1, at_most=5)
+    inject_joystick_button: str | None = setting(None, "joystick button that arms, then goes through the protocols")
+    inject_stop_button: str | None = setting(None, "joystick button that ends every fault at once")
+    inject_parameters: dict | None = setting(None, 'changes to the severity table: {"dark": {"luminance_factor": 0.2}}')
+    mark_button: str | None = setting(
+        None, "web button that records the frames as unsafe: a click begins, another ends", choices=("w1", "w2", "w3", "w4", "w5")
+    )
+    mark_joystick_button: str | None = setting(None, "joystick button that records the frames as unsafe while it is held")
+    record_clean: bool = setting(False, "store the frame without faults too, as aicc/clean_image")
+
+    cockpit: bool = setting(True, "the cockpit at /aicc on the car's web page")
+    web_token: str | None = setting(None, "who has it may control from the cockpit; None: a new one at every start")
+    web_view: str = setting(
+        "open", "who may look at the cockpit: everybody (open) or only with the token", choices=("open", "token")
+    )
+
+    bundle: str | None = setting(None, "models of the monitor: a folder or the name of a shipped bundle; None: no monitor")
+    # These four belong to the calibrator: myconfig.py may name them, but not change them.
+    tta_views: int | None = setting(None, "views of the test-time augmentation; None: as calibrated", at_least=1, at_most=64)
+    score_samples: int | None = setting(None, "dropout samples of the world model; None: as calibrated", at_least=1, at_most=100)
+    rollout_every: int | None = setting(None, "frames between two looks ahead; None: as calibrated", at_least=1, at_most=100)
+    monitor_seed: int | None = setting(None, "seed of the monitor's views and samples; None: as calibrated", at_least=0)
+    scorer_threaded: bool = setting(True, "score beside the drive loop; False: in it, for drives faster than real time")
+    scorer_threads: int = setting(1, "CPU threads for the world model", at_least=1, at_most=64)
+    max_score_age_s: float = setting(1.5, "older scores count as missing", at_least=0.05, at_most=60.0)
+    frozen_frames: int = setting(10, "equal frames in a row after which the camera counts as frozen", at_least=1)
+    governor: bool = setting(False, "reduce the pilot's throttle when confidence is low")
+    governor_stop_at: float = setting(0.2, "confidence at which the governor stops the car", at_least=0.0, at_most=1.0)
+    governor_full_at: float = setting(0.6, "confidence from which the pilot has full throttle", at_least=0.0, at_most=1.0)
+    governor_horizon: int | None = setting(None, "look this many steps ahead at most; None: over all horizons", at_least=1)
+
+    def __post_init__(self) -> None:
+        kinds = typing.get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value = _checked(key_of(field), getattr(self, field.name), kinds[field.name], field.metadata)
+            object.__setattr__(self, field.name, value)
+
+    @classmethod
+    def from_donkey(cls, cfg: object) -> "AiccConfig":
+        """Read all AICC_* keys of a donkeycar config; an unknown one is an error, because it would do nothing."""
+        fields = {key_of(field): field.name for field in dataclasses.fields(cls)}
+        given = {key: getattr(cfg, key) for key in dir(cfg) if key.startswith(PREFIX)}
+        for key in given:
+            if key not in fields:
+                close = difflib.get_close_matches(key, fields, n=3)
+                hint = f" Did you mean {' or '.join(close)}?" if close else ""
+                raise ConfigError(f"unknown setting {key}.{hint} mycar_template/myconfig.py lists all settings")
+        return cls(**{fields[key]: value for key, value in given.items()})
+
+
+def key_of(field: dataclasses.Field) -> str:
+    """The name a user writes in myconfig.py."""
+    return PREFIX + field.name.upper()
+
+
+def _checked(key: str, value: Any, kind: Any, rule: typing.Mapping[str, Any]) -> Any:
+    """The value in its declared type, or a ConfigError with the key, the rule and the value."""
+    allowed = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    if value is None and type(None) in allowed:
+        return None
+    expected = next(each for each in allowed if each is not type(None))
+    if expected is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not expected:
+        raise ConfigError(f"{key} must be {_in_words(allowed)}, got {value!r}")
+    if expected is float and not math.isfinite(value):
+        raise ConfigError(f"{key} must be a finite number, got {value!r}")
+    if rule["at_least"] is not None and value < rule["at_least"]:
+        raise ConfigError(f"{key} must be >= {rule['at_least']}, got {value!r}")
+    if rule["at_most"] is not None and value > rule["at_most"]:
+        raise ConfigError(f"{key} must be <= {rule['at_most']}, got {value!r}")
+    if rule["choices"] and value not in rule["choices"]:
+        raise ConfigError(f"{key} must be one of {', '.join(rule['choices'])}; got {value!r}")
+    return value
+
+
+def _in_words(allowed: tuple[Any, ...]) -> str:
+    words = {
+        bool: "True or False",
+        int: "a whole number",
+        float: "a number",
+        str: "a text",
+        type(None): "None",
+        dict: "a dictionary",
+    }
+    return " or ".join(words.get(each, str(each)) for each in allowed)

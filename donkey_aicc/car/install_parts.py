@@ -1,0 +1,198 @@
+"""Adding our call to an existing donkeycar manage.py, and taking it out again.
+
+The file is read as Python to find the places, and changed as text, so that everything else stays byte for byte.
+"""
+
+import ast
+import difflib
+import io
+import re
+import shutil
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+
+from donkey_aicc.errors import AiccError
+
+MARK = "  # donkey_aicc"  # ends every line of ours; --undo removes the lines that end so
+BACKUP_SUFFIX = ".before-aicc"
+CALL = "add_aicc"
+FORMER_CALLS = ("add_sensor_faults", "add_command_stage", "add_monitor")  # replaced by the one above
+
+
+@dataclass(frozen=True)
+class Place:
+    """A statement of drive() that our call has to know about."""
+
+    statement: ast.stmt
+    call: ast.Call
+    function: ast.FunctionDef
+
+
+def manage_file(path: str | Path) -> Path:
+    """The manage.py of a car folder (or the file itself), symbolic links resolved."""
+    path = Path(path).expanduser()
+    file = path / "manage.py" if path.is_dir() else path
+    if not file.is_file():
+        raise AiccError(f"no manage.py at {path}: give the car's folder, as made by `donkey createcar`")
+    return file.resolve()
+
+
+def with_call(source: bytes, name: str = "manage.py") -> bytes:
+    """The source with our call; unchanged if it has it. Raises AiccError when its place is missing."""
+    if _calls(_parse(source, name), CALL):
+        return source
+    source = without_call(source, name)  # lines of an earlier version make room
+    tree = _parse(source, name)
+    camera, tub = _places(tree, name)
+    V, cfg = (ast.unparse(argument) for argument in camera.call.args[:2])
+    inputs, types = (ast.unparse(_keyword(tub.call, key)) for key in ("inputs", "types"))
+    lines = _lines(source)
+    line = tub.statement.lineno
+    code = f"{inputs}, {types} = aicc.{CALL}({V}, {cfg}, {inputs}, {types})"
+    lines.insert(line - 1, _indent(lines, tub, name) + code + MARK + _newline(lines, line))
+    first = _line_after_imports(tree, tub.function)
+    for code in ("aicc.plain_errors()", "from donkey_aicc.car import wiring as aicc"):
+        lines.insert(first - 1, code + MARK + _newline(lines, first))
+    return _checked("".join(lines), source, name)
+
+
+def without_call(source: bytes, name: str = "manage.py") -> bytes:
+    """The source without the lines that end in our mark; unchanged if there are none."""
+    ending = re.escape(MARK.strip()) + r"\s*$"
+    kept = [line for line in _lines(source) if not re.search(ending, line)]
+    result = _checked("".join(kept), source, name)
+    left = [call for call in (CALL, *FORMER_CALLS) if _calls(_parse(result, name), call)]
+    if left:
+        raise AiccError(f"{name} calls {', '.join(left)} in lines without our mark: take them out by hand")
+    return result
+
+
+def diff(before: bytes, after: bytes, name: str) -> str:
+    """Unified diff for a person."""
+    old, new = ([line.rstrip("\r\n") for line in _lines(content)] for content in (before, after))
+    return "\n".join(difflib.unified_diff(old, new, fromfile=name, tofile=f"{name} (new)", lineterm=""))
+
+
+def keep_backup(file: Path) -> Path:
+    """Copy the file beside itself; an older, different backup is never overwritten."""
+    content = file.read_bytes()
+    number = 1
+    while True:
+        backup = file.with_name(file.name + BACKUP_SUFFIX + (f".{number}" if number > 1 else ""))
+        if not backup.exists():
+            shutil.copy2(file, backup)
+            return backup
+        if backup.read_bytes() == content:
+            return backup
+        number += 1
+
+
+def drop_backup(file: Path) -> bool:
+    """After --undo: remove the backup if the file is the same again. Returns whether it was."""
+    backup = file.with_name(file.name + BACKUP_SUFFIX)
+    if not backup.is_file() or backup.read_bytes() != file.read_bytes():
+        return False
+    backup.unlink()
+    return True
+
+
+def _places(tree: ast.Module, name: str) -> tuple[Place, Place]:
+    """Camera and tub, each found once, in this order and in one function."""
+    wanted = {
+        "add_camera(V, cfg, ...)": lambda call: _is_call(call, "add_camera") and len(call.args) >= 2,
+        "TubWriter(..., inputs=..., types=...)": lambda call: (
+            _is_call(call, "TubWriter") and _is_name(_keyword(call, "inputs")) and _is_name(_keyword(call, "types"))
+        ),
+    }
+    found = {words: [place for place in _statements(tree) if is_it(place.call)] for words, is_it in wanted.items()}
+    faults = [f"{words} is missing" for words, places in found.items() if not places]
+    faults += [f"{words} stands there {len(places)} times" for words, places in found.items() if len(places) > 1]
+    if not faults:
+        camera, tub = (places[0] for places in found.values())
+        if camera.function is not tub.function:
+            faults.append("camera and tub are added in different functions")
+        elif camera.statement.lineno > tub.statement.lineno:
+            faults.append("the tub is added before the camera")
+        else:
+            return camera, tub
+    raise AiccError(
+        f"{name} does not look like donkeycar's complete template: {'; '.join(faults)}. Nothing was changed. "
+        "docs/add_to_your_car.md says how to add the call by hand"
+    )
+
+
+def _statements(tree: ast.Module) -> list[Place]:
+    """Every `f(...)` and `x = f(...)` statement with the function it stands in."""
+    places: dict[ast.stmt, Place] = {}
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Expr | ast.Assign) and isinstance(node.value, ast.Call):
+                    places.setdefault(node, Place(node, node.value, function))  # once, under the outermost function
+    return list(places.values())
+
+
+def _calls(tree: ast.Module, function: str) -> bool:
+    return any(isinstance(node, ast.Call) and _is_call(node, function) for node in ast.walk(tree))
+
+
+def _is_call(call: ast.Call, function: str) -> bool:
+    return getattr(call.func, "id", getattr(call.func, "attr", None)) == function
+
+
+def _keyword(call: ast.Call, key: str) -> ast.expr:
+    return next((each.value for each in call.keywords if each.arg == key), ast.Constant(None))
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name)
+
+
+def _line_after_imports(tree: ast.Module, function: ast.FunctionDef) -> int:
+    """The line after the last import at the top level above drive()."""
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom) and node.lineno < function.lineno]
+    return max((node.end_lineno or 0 for node in imports), default=function.lineno - 1) + 1
+
+
+def _indent(lines: list[str], place: Place, name: str) -> str:
+    line = lines[place.statement.lineno - 1]
+    indent = line[: len(line) - len(line.lstrip())]
+    end = (lines[(place.statement.end_lineno or 1) - 1]).encode()[place.statement.end_col_offset or 0 :].decode().strip()
+    if len(indent.encode()) != place.statement.col_offset or (end and not end.startswith("#")):
+        raise AiccError(
+            f"{name} line {place.statement.lineno} holds more than one statement: {line.strip()!r}. Nothing was changed"
+        )
+    return indent
+
+
+def _newline(lines: list[str], line: int) -> str:
+    """The line ending used just above a line (numbered from 1)."""
+    return "\r\n" if lines[max(line - 2, 0)].endswith("\r\n") else "\n"
+
+
+def _parse(source: bytes, name: str) -> ast.Module:
+    try:
+        return ast.parse(source, name)
+    except (SyntaxError, ValueError) as error:
+        raise AiccError(f"{name} is not valid Python: {error}") from error
+
+
+def _encoding(source: bytes) -> str:
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    return "utf-8" if encoding == "utf-8-sig" else encoding  # a byte order mark stays in the text
+
+
+def _lines(source: bytes) -> list[str]:
+    """Lines with their endings, split where Python splits them (str.splitlines also splits at form feeds)."""
+    return list(io.StringIO(source.decode(_encoding(source)), newline=""))
+
+
+def _checked(text: str, source: bytes, name: str) -> bytes:
+    """The text in the source's encoding, after making sure that Python accepts it."""
+    result = text.encode(_encoding(source))
+    try:
+        compile(result, name, "exec")
+    except SyntaxError as error:
+        raise AiccError(f"the changed {name} would not be valid Python ({error}). Nothing was written") from error
+    return result

@@ -1,0 +1,61 @@
+"""Mistakes that end the program before the car moves, in one line each."""
+
+import json
+import sys
+from pathlib import Path
+from types import TracebackType
+
+from donkey_aicc.car.assembly import Assembly
+from donkey_aicc.errors import AiccError, ConfigError
+
+
+def plain_errors() -> None:
+    """From now on a user's mistake ends the program with one line and exit code 2 instead of a traceback."""
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not isinstance(error, AiccError):
+            sys.__excepthook__(kind, error, trace)
+            return
+        print(f"donkey_aicc: {error}", file=sys.stderr)
+        raise SystemExit(2)
+
+    sys.excepthook = hook
+
+
+def check_settings(car: Assembly) -> None:
+    """Settings that do not go together, or not with this vehicle."""
+    if car.config.sim and not any(type(entry["part"]).__name__ == "SimulatorPart" for entry in car.V.parts):
+        raise ConfigError("AICC_SIM = True works in a car made by donkey-aicc createcar; this manage.py never adds the simulator")
+    if car.config.governor and car.config.bundle is None:
+        raise ConfigError("AICC_GOVERNOR = True needs a monitor: set AICC_BUNDLE")
+    _check_buttons(car)
+
+
+def _check_buttons(car: Assembly) -> None:
+    """One button, one meaning; and the web page's button that ends every fault stays."""
+    keys = ("inject_joystick_button", "inject_stop_button", "mark_joystick_button")
+    for button in {getattr(car.config, key) for key in keys} - {None}:
+        same = [f"AICC_{key.upper()}" for key in keys if getattr(car.config, key) == button]
+        if len(same) > 1:
+            raise ConfigError(f"{' and '.join(same)} must be different buttons, got {button!r}")
+    if car.config.mark_button == "w5" and car.web_buttons_inject:
+        raise ConfigError(
+            "AICC_MARK_BUTTON must be one of w1, w2, w3, w4 while the web buttons inject faults, got 'w5', which ends them; "
+            "or set AICC_INJECT_BUTTONS = False"
+        )
+
+
+def check_tub_takes(car: Assembly, inputs: list[str]) -> None:
+    """donkeycar refuses, with an assertion, to go on with a tub that was begun with other channels."""
+    manifest = Path(car.cfg.DATA_PATH) / "manifest.json"
+    if getattr(car.cfg, "AUTO_CREATE_NEW_TUB", False) or not manifest.is_file():
+        return
+    try:
+        stored = json.loads(manifest.read_text(encoding="utf-8").splitlines()[0])
+    except (ValueError, IndexError, OSError):
+        return  # not for us to judge: donkeycar will say what is wrong with it
+    if stored != inputs:
+        raise AiccError(
+            f"the tub in {car.cfg.DATA_PATH} was recorded with other channels, and donkeycar cannot add to it: "
+            "move it away, or set AUTO_CREATE_NEW_TUB = True in myconfig.py"
+        )

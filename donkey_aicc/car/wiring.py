@@ -1,0 +1,50 @@
+"""Our parts in a car's drive loop: one call in manage.py, and the whole online flow on one screen.
+
+    camera or simulator -> faults of the frame -> controller, pilot, drive mode -> faults of the command, governor
+    -> drivetrain -> monitor, unsafe mark, cockpit -> tub
+
+`donkey-aicc install` puts the call into an existing manage.py; mycar_template/manage.py has it already. It reads and checks
+the AICC_* keys, so that a mistake ends the program before the car moves.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from donkey_aicc.car.assembly import Assembly
+from donkey_aicc.car.cockpit_wiring import add_cockpit
+from donkey_aicc.car.config import AiccConfig
+from donkey_aicc.car.injection_wiring import add_command_faults, add_sensor_faults, add_unsafe_mark, make_injection
+from donkey_aicc.car.loop_places import after_camera, before_drivetrain, inserting_at
+from donkey_aicc.car.monitor_wiring import add_governor, add_monitor, keep_models_out_of_garbage_collection, load_monitor
+from donkey_aicc.car.start_checks import check_settings, check_tub_takes, plain_errors
+from donkey_aicc.car.tub_channels import SENT_CHANNELS, SIM_CHANNELS
+
+__all__ = ["add_aicc", "plain_errors"]  # what an installed manage.py calls
+
+
+def add_aicc(
+    V: Any, cfg: Any, inputs: Sequence[str] = (), types: Sequence[str] = (), config: AiccConfig | None = None
+) -> tuple[list[str], list[str]]:
+    """Put our parts at their places among those the vehicle has already; call it once, right before the tub is made.
+
+    inputs, types: the channels that the tub records, and their types. Returns both with ours added.
+    config: the AICC_* keys of `cfg`, if they have been read already.
+    """
+    car = Assembly(V, cfg, config or AiccConfig.from_donkey(cfg))
+    check_settings(car)
+    car.recorded |= SENT_CHANNELS | (SIM_CHANNELS if car.config.sim else {})
+    injection = make_injection(car)
+    monitor = load_monitor(car)
+    with inserting_at(V, after_camera(V.parts)):
+        add_sensor_faults(car, injection)
+    with inserting_at(V, before_drivetrain(V.parts)):
+        add_command_faults(car, injection)
+        add_governor(car)
+    add_monitor(car, monitor)
+    add_unsafe_mark(car)
+    add_cockpit(car, injection, monitor)
+    if monitor is not None:
+        keep_models_out_of_garbage_collection()
+    all_inputs, all_types = car.tub_channels(inputs, types)
+    check_tub_takes(car, all_inputs)
+    return all_inputs, all_types

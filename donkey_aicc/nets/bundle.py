@@ -1,0 +1,175 @@
+"""A bundle: a folder with manifest.json and the weights of the three nets as safetensors. Nothing is pickled."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.files import sha256_of
+from donkey_aicc.nets import winograd  # noqa: F401  imported early: its constants must not be made on the meta device
+from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.manifest import CALIBRATOR, MANIFEST, WEIGHT_FILES, Manifest, read_manifest, write_manifest
+from donkey_aicc.nets.preprocess import ActionStats
+from donkey_aicc.nets.safety_cnn import SafetyCNN, convolution_channels
+from donkey_aicc.nets.vae import VAE
+
+__all__ = ["Bundle", "Manifest", "Nets", "read_manifest", "save_bundle", "survives_half"]
+
+
+@dataclass(frozen=True)
+class Nets:
+    """The nets that make up a bundle; without labels there is no safety predictor."""
+
+    vae: VAE
+    dynamics: LatentDynamics
+    safety: SafetyCNN | None
+
+    def by_name(self) -> dict[str, nn.Module]:
+        found: dict[str, nn.Module | None] = {"vae": self.vae, "dynamics": self.dynamics, "safety": self.safety}
+        return {name: net for name, net in found.items() if net is not None}
+
+
+class Bundle:
+    """Trained nets in evaluation mode with the statistics that belong to them."""
+
+    def __init__(self, nets: Nets, manifest: Manifest, path: Path, device: torch.device) -> None:
+        self.vae, self.dynamics, self._safety = nets.vae, nets.dynamics, nets.safety
+        self.manifest, self.path, self.device = manifest, path, device
+        self.horizons = tuple(manifest.horizons)
+        self.action_stats = ActionStats.from_json(manifest.action_stats)
+
+    @property
+    def has_predictor(self) -> bool:
+        """False for a bundle trained without labels."""
+        return self._safety is not None
+
+    @property
+    def safety(self) -> SafetyCNN:
+        """The safety predictor; asking a bundle that has none is refused in words."""
+        if self._safety is None:
+            raise AiccError(
+                f"bundle {self.path} was trained without labels: it gives rho, delta and the alarm, but has no safety predictor, "
+                "so no p_safe and no confidence. Label the tubs (donkey-aicc label TUB) and train again for those"
+            )
+        return self._safety
+
+    @property
+    def calibrator_path(self) -> Path:
+        """Where this bundle's calibrator is, if there is one; it carries its own hash and may be newer than the weights."""
+        return self.path / CALIBRATOR
+
+    @classmethod
+    def load(cls, path: str | Path, device: str | torch.device = "cpu") -> "Bundle":
+        """Verify the folder and load it; every refusal says what is wrong and what to do."""
+        folder, target = Path(path), torch.device(device)
+        manifest = read_manifest(folder)
+        states = {name: _verified_state(folder, file, manifest) for name, file in manifest.weight_files.items()}
+        horizons = len(manifest.horizons)
+        makers: dict[str, Callable[[], nn.Module]] = {
+            "vae": VAE,
+            "dynamics": LatentDynamics,
+            "safety": lambda: SafetyCNN(horizons, convolution_channels(states["safety"])),
+        }
+        loaded = {
+            name: _filled(make, states[name], folder / WEIGHT_FILES[name], target)
+            for name, make in makers.items()
+            if name in states
+        }
+        return cls(Nets(loaded["vae"], loaded["dynamics"], loaded.get("safety")), manifest, folder, target)  # type: ignore[arg-type]
+
+
+def _verified_state(folder: Path, file: str, manifest: Manifest) -> dict[str, Tensor]:
+    path, entry = folder / file, manifest.files[file]
+    if not path.is_file():
+        raise AiccError(f"{folder} lacks {file}, which its manifest lists; copy the whole bundle folder again")
+    size = path.stat().st_size
+    if size != entry["bytes"]:
+        state = "truncated" if size < entry["bytes"] else "longer than recorded"
+        raise AiccError(f"{path} is {state}: {size} bytes, expected {entry['bytes']}; copy the bundle again")
+    digest = sha256_of(path)
+    if digest != entry["sha256"]:
+        raise AiccError(
+            f"{path}: sha256 differs from the manifest ({digest[:12]}..., expected {entry['sha256'][:12]}...); "
+            "the file was changed or damaged: copy the bundle again or retrain it"
+        )
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise AiccError(f"{path} is not a readable weight file: {error}; retrain the bundle") from error
+
+
+def _filled(make: Callable[[], nn.Module], state: dict[str, Tensor], path: Path, device: torch.device) -> nn.Module:
+    with torch.device("meta"):  # no time for random weights that are overwritten at once
+        net = make()
+    full = {name: value.float() if value.is_floating_point() else value for name, value in state.items()}
+    try:
+        net.load_state_dict(full, strict=True, assign=True)
+    except RuntimeError as error:
+        raise AiccError(f"{path} does not fit this version's network: {str(error).splitlines()[-1].strip()}; retrain") from error
+    return net.to(device).eval().requires_grad_(False)
+
+
+def save_bundle(path: str | Path, nets: Nets, manifest: Manifest) -> Manifest:
+    """Write the folder in one piece: it appears complete or not at all. Returns the manifest with the file hashes.
+
+    An older bundle at the same place is replaced together with its calibrator, which no longer fits.
+    """
+    folder = Path(path)
+    _refuse_foreign(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        files = {WEIGHT_FILES[name]: _write_weights(temporary / WEIGHT_FILES[name], net) for name, net in nets.by_name().items()}
+        complete = replace(manifest, files=files)
+        write_manifest(temporary, complete)
+        os.chmod(temporary, 0o755)
+        _replace_folder(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return complete
+
+
+def _refuse_foreign(folder: Path) -> None:
+    if folder.is_file():
+        raise AiccError(f"cannot write a bundle to {folder}: it is a file")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+        raise AiccError(f"{folder} exists and is not a model bundle; choose another --out, or empty it first")
+
+
+def _write_weights(path: Path, net: nn.Module) -> dict[str, object]:
+    state = {name: value.detach().cpu().contiguous() for name, value in net.state_dict().items()}
+    half = survives_half(state)
+    if half:
+        state = {name: value.half() if value.is_floating_point() else value for name, value in state.items()}
+    save_file(state, path)
+    with open(path, "rb") as written:
+        os.fsync(written.fileno())
+    os.chmod(path, 0o644)
+    return {"sha256": sha256_of(path), "bytes": path.stat().st_size, "dtype": "float16" if half else "float32"}
+
+
+def survives_half(state: dict[str, Tensor]) -> bool:
+    """True if no value changes by being stored in 16 bits (training rounds the weights first where that costs nothing)."""
+    return all(torch.equal(value.half().float(), value) for value in state.values() if value.is_floating_point())
+
+
+def _replace_folder(new: Path, folder: Path) -> None:
+    if not folder.exists():
+        os.rename(new, folder)
+        return
+    old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
+    os.rename(folder, old)  # over the empty directory
+    try:
+        os.rename(new, folder)
+    except OSError:
+        os.rename(old, folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,205 @@
+"""The table between scoring and everything after it: one row per camera frame, one array per column.
+
+Scoring writes it; calibrators and the evaluation only read it, so they need neither nets nor tubs.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.files import atomic_path
+from donkey_aicc.scoring.frame_stats import FRAME_STATS
+
+HORIZONS = (1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50)
+
+FEATURE_NAMES = (
+    "rollout_mean",
+    "rollout_max",
+    "rollout_volatility",
+    "longest_hold",
+    "longest_hold_turning",
+    "held_fraction_turning",
+    "reversal_rate",
+    "jerk",
+    "mean_steering",
+    "xcorr_peak",
+    "hf_ratio",
+    "response_lag",
+)
+
+
+_LATER_COLUMNS = {"frame_stats": len(FRAME_STATS), "actions": 2, "departed": 0}
+
+
+def _unknown() -> np.ndarray:
+    return np.array(np.nan)
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """N frames, K horizons. Unknown numbers are NaN; `labels` is NaN where frame i has no i+k in its sequence."""
+
+    horizons: np.ndarray  # (K,) int64
+    sequence: np.ndarray  # (N,) str: id of the sequence the frame belongs to
+    index: np.ndarray  # (N,) int64: record index in the tub
+    step: np.ndarray  # (N,) int64: position in the sequence, 0 first
+    p_safe: np.ndarray  # (N, K) raw probability of the safety predictor
+    p_tta: np.ndarray  # (N, K) mean probability over the TTA views
+    tta_spread: np.ndarray  # (N, K) standard deviation of the probability over the TTA views
+    rho_raw: np.ndarray  # (N,) mean reconstruction MSE over the context
+    features: np.ndarray  # (N, 12) in the order of FEATURE_NAMES
+    latent: np.ndarray  # (N, L) low-dimensional latent mean over the context, for the latent distance
+    cnn_features: np.ndarray  # (N, 128) of the safety predictor
+    mc_dropout: np.ndarray  # (N, K) std of the predictor's probability over its own dropout samples
+    valid: np.ndarray  # (N,) bool: the context was full
+    labels: np.ndarray  # (N, K) 1 safe, 0 unsafe, NaN no label
+    cte: np.ndarray  # (N,) metres, NaN unknown
+    protocol: np.ndarray  # (N,) str: '' nominal, else dark, blur, bias, latency or a D_aug family
+    severity: np.ndarray  # (N,) int64, 0 nominal
+    # What the alarm needs besides; unknown (NaN) in tables of versions that had no alarm.
+    frame_stats: np.ndarray = field(default_factory=_unknown)  # (N, 8) of the frame alone, in the order of FRAME_STATS
+    actions: np.ndarray = field(default_factory=_unknown)  # (N, 2) steering and throttle as sent
+    departed: np.ndarray = field(default_factory=_unknown)  # (N,) 1 out of the lane, 0 in it, NaN unknown
+
+    def __post_init__(self) -> None:
+        rows = len(self.sequence)
+        for name, width in _LATER_COLUMNS.items():
+            if getattr(self, name).ndim == 0:
+                object.__setattr__(self, name, np.full((rows, width) if width else rows, np.nan, dtype=np.float32))
+        for column in fields(self):
+            values = getattr(self, column.name)
+            if column.name != "horizons" and len(values) != rows:
+                raise AiccError(f"score table column {column.name} has {len(values)} rows, expected {rows}")
+
+    def __len__(self) -> int:
+        return len(self.sequence)
+
+    def select(self, rows: np.ndarray) -> "ScoreTable":
+        """The rows picked by a boolean mask or an index array."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS})
+
+    def sequences(self) -> list[str]:
+        """Sequence ids in order of first appearance."""
+        return list(dict.fromkeys(self.sequence.tolist()))
+
+    def of_sequences(self, ids: Iterable[str]) -> "ScoreTable":
+        """The rows of the named sequences."""
+        return self.select(np.isin(self.sequence, list(ids)))
+
+    def horizon_column(self, horizon: int) -> int:
+        """Column of a horizon in p_safe, p_tta and labels."""
+        found = np.flatnonzero(self.horizons == horizon)
+        if not len(found):
+            raise AiccError(f"horizon must be one of {self.horizons.tolist()}, got {horizon}")
+        return int(found[0])
+
+    def save(self, path: str | Path, extra: Mapping[str, np.ndarray] | None = None) -> None:
+        """Write .npz or .parquet, by suffix. `extra` columns (N,) are for other readers: `load` passes over them."""
+        path = Path(path)
+        check_score_path(path)
+        columns = {name: getattr(self, name) for name in COLUMNS} | dict(extra or {})
+        for name, values in columns.items():
+            if len(values) != len(self):
+                raise AiccError(f"score table column {name} has {len(values)} rows, expected {len(self)}")
+        if path.suffix == ".parquet":
+            _save_parquet(self.horizons, columns, path)
+            return
+        with atomic_path(path) as temporary, open(temporary, "wb") as file:
+            np.savez_compressed(file, horizons=self.horizons, **columns)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "ScoreTable":
+        """Read what `save` wrote; nothing in the file is executed."""
+        path = Path(path)
+        try:
+            if path.suffix == ".parquet":
+                return _load_parquet(path)
+            with np.load(path, allow_pickle=False) as stored:
+                known = [name for name in ("horizons", *COLUMNS) if name in stored or name not in _LATER_COLUMNS]
+                return cls(**{name: stored[name] for name in known})
+        except AiccError:
+            raise
+        except FileNotFoundError:
+            raise AiccError(f"no score file at {path}; make one with: donkey-aicc score TUB --bundle B --out {path}") from None
+        except Exception as error:
+            raise AiccError(f"{path} is not a readable score file: {error}") from error
+
+
+COLUMNS = tuple(column.name for column in fields(ScoreTable) if column.name != "horizons")
+
+
+def check_score_path(path: str | Path) -> None:
+    """Raise unless a table can be written there: to be asked before hours of scoring, not after."""
+    suffix = Path(path).suffix
+    if suffix not in (".npz", ".parquet"):
+        raise AiccError(f"score file must end in .npz or .parquet, got {path}")
+    if suffix == ".parquet":
+        _arrow()
+
+
+def horizon_labels(safe: np.ndarray, horizons: Iterable[int]) -> np.ndarray:
+    """(N, K) float32: safe[i + k] for each horizon k; NaN where i + k is beyond the sequence or unlabelled."""
+    safe = np.asarray(safe, dtype=np.float32)
+    steps = list(horizons)
+    labels = np.full((len(safe), len(steps)), np.nan, dtype=np.float32)
+    for column, step in enumerate(steps):
+        if step < 0:
+            raise ConfigError(f"a horizon must be >= 0 steps, got {step}")
+        if step < len(safe):
+            labels[: len(safe) - step, column] = safe[step:]
+    return labels
+
+
+def concatenate(tables: Sequence[ScoreTable]) -> ScoreTable:
+    """Stack tables that share their horizons."""
+    if not tables:
+        raise AiccError("no score tables to put together")
+    for table in tables:
+        if not np.array_equal(table.horizons, tables[0].horizons):
+            raise AiccError(f"score tables have different horizons: {tables[0].horizons.tolist()} and {table.horizons.tolist()}")
+    stacked: Mapping[str, Any] = {name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS}
+    return ScoreTable(horizons=tables[0].horizons, **stacked)
+
+
+def _save_parquet(horizons: np.ndarray, arrays: Mapping[str, np.ndarray], path: Path) -> None:
+    pa, parquet = _arrow()
+    columns = {}
+    for name, values in arrays.items():
+        if values.ndim == 2:  # a fixed width keeps the shape of a table without rows
+            columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+        else:
+            columns[name] = pa.array(values.tolist(), pa.string()) if values.dtype.kind == "U" else pa.array(values)
+    metadata = {b"horizons": ",".join(str(k) for k in horizons).encode()}
+    with atomic_path(path) as temporary:
+        parquet.write_table(pa.table(columns).replace_schema_metadata(metadata), temporary)
+
+
+def _load_parquet(path: Path) -> ScoreTable:
+    pa, parquet = _arrow()
+    stored = parquet.read_table(path)
+    horizons = np.array([int(k) for k in stored.schema.metadata[b"horizons"].decode().split(",")], dtype=np.int64)
+    columns = {}
+    for name in COLUMNS:
+        if name in _LATER_COLUMNS and name not in stored.schema.names:
+            continue
+        kind, values = stored.schema.field(name).type, stored.column(name).combine_chunks()
+        if pa.types.is_fixed_size_list(kind):
+            columns[name] = values.flatten().to_numpy(zero_copy_only=False).reshape(-1, kind.list_size)
+        elif pa.types.is_string(kind):
+            columns[name] = np.array(values.to_pylist(), dtype=str)
+        else:
+            columns[name] = values.to_numpy(zero_copy_only=False)
+    return ScoreTable(horizons=horizons, **columns)
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise AiccError(f"parquet files need a working pyarrow ({error}): pip install 'pyarrow<21', or write .npz") from None
+    return pyarrow, pyarrow.parquet

@@ -1,0 +1,101 @@
+"""ScoreSettings: how scores are computed. One object, stored in calibrator.json and read from there by everything that scores.
+
+A number means what it was fitted for: `calibrate` chooses the settings, the calibrator file owns them, and `score`,
+`evaluate`, the car and the demo take them from it (`calibration.calibrator_file.load_calibrator(bundle, grade).settings`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from donkey_aicc.errors import AiccError, ConfigError, one_of
+from donkey_aicc.nets.manifest import CONTEXT
+
+FULL, HALF, LIGHT = GRADES = ("full", "half", "light")
+MAX_GAP_S = 0.5  # a longer pause between two frames cuts the drive, on the car, in a tub and in a replay
+
+# What `half` keeps of `full`: its samples are the first of full's and its steps the first of full's, so that one scoring
+# pass at grade full knows half's numbers too.
+HALF_SAMPLES = 5
+HALF_STEPS = 20
+HALF_INTERVALS = 2
+
+
+@dataclass(frozen=True)
+class ScoreSettings:
+    """Everything that changes a score. Grade `light` never looks ahead: its samples, steps and interval are 0.
+
+    full: the paper's scores. half: fewer samples and steps, at twice the interval. light: no dynamics net at all.
+    """
+
+    grade: str = FULL
+    samples: int = 20  # dropout samples of the dynamics net
+    rollout_steps: int = 50  # frames that a rollout looks ahead
+    rollout_every: int = 10  # frames from the start of one rollout to the start of the next
+    context: int = CONTEXT  # frames that the scores look back
+    views: int = 9  # of the test-time augmentation, the plain frame included
+    seed: int = 0  # of all dropout masks and views
+
+    def __post_init__(self) -> None:
+        one_of("grade", self.grade, GRADES)
+        rollouts = 0 if self.grade == LIGHT else 1
+        least = {"samples": rollouts, "rollout_steps": rollouts, "rollout_every": rollouts, "context": 2, "views": 1, "seed": 0}
+        for name, smallest in least.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < smallest:
+                raise ConfigError(f"{name} must be a whole number >= {smallest}, got {value!r}")
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether the dynamics net runs."""
+        return self.grade != LIGHT
+
+    @property
+    def steps_per_frame(self) -> int:
+        """Rollout steps that each frame pays, so that a rollout is done when the next one starts."""
+        return -(-self.rollout_steps // self.rollout_every) if self.looks_ahead else 0
+
+    def at_grade(self, grade: str) -> "ScoreSettings":
+        """These settings of grade full, at another grade."""
+        if grade == self.grade:
+            return self
+        if self.grade != FULL:
+            raise ConfigError(f"settings of grade {self.grade} cannot be turned into grade {grade}; start from grade {FULL}")
+        if grade == HALF:
+            fewer = {"samples": min(self.samples, HALF_SAMPLES), "rollout_steps": min(self.rollout_steps, HALF_STEPS)}
+            return replace(self, grade=HALF, rollout_every=HALF_INTERVALS * self.rollout_every, **fewer)
+        return replace(self, grade=grade, samples=0, rollout_steps=0, rollout_every=0)
+
+    def refuse_others(self, given: Mapping[str, tuple[str, Any]]) -> None:
+        """given: name of a setting -> (what the user calls it, value or None). Raise where a value differs from ours."""
+        for name, (key, value) in given.items():
+            ours = getattr(self, name)
+            if value is not None and value != ours:
+                raise ConfigError(
+                    f"{key} must be {ours!r}, as when the calibrator was fitted (grade {self.grade}), got {value!r}; leave it "
+                    "out, or fit a calibrator with that value: donkey-aicc calibrate"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Any) -> "ScoreSettings":
+        """What `to_json` wrote; unknown or missing names are refused, because each of them changes what a score means."""
+        names = {field.name for field in fields(cls)}
+        if not isinstance(stored, dict) or set(stored) != names:
+            raise AiccError(f"score settings must be a table with {', '.join(sorted(names))}; got {stored!r}")
+        return cls(**stored)
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """What only batch scoring needs; changes no score of the car."""
+
+    lanes: int = 8  # sequences that run together: enough to keep the matrix products busy, few enough to stay in the cache
+    dropout_passes: int = 10  # of the predictor, for the column mc_dropout
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value < 1:
+                raise ConfigError(f"{name} must be >= 1, got {value}")

@@ -1,0 +1,34 @@
+"""SimProgress and SessionCut: laps and walls of the embedded simulator in the drive loop."""
+
+from typing import Any
+
+from donkey_aicc.simulator.simulator_part import SimulatorPart
+from donkey_aicc.simulator.world import NO_HIT
+
+
+class SimProgress:
+    """Runs right after the simulator and says how far the drive is."""
+
+    def __init__(self, simulator: SimulatorPart) -> None:
+        self._simulator = simulator
+
+    def run(self) -> tuple[int, bool]:
+        """Number of the lap being driven (from 1) and whether the car has hit the wall."""
+        return self._simulator.laps + 1, self._simulator.observation.hit != NO_HIT
+
+
+class SessionCut:
+    """Runs after the tub: a hit ends the tub session, because the simulator puts the car back in the next tick.
+
+    The cut keeps windows, rollouts and labels from reaching across the jump.
+    """
+
+    def __init__(self, tub: Any) -> None:
+        self._tub = tub
+
+    def run(self, hit: bool) -> None:
+        """Give the records that follow another session id, as closing and reopening donkeycar's Tub would."""
+        if hit:
+            manifest = self._tub.manifest
+            manifest._update_session_info()
+            manifest.session_id = manifest.create_new_session_id()

@@ -1,0 +1,118 @@
+"""What goes to one side of a split as a whole: a tub session, a stretch of one, or a block of a long drive."""
+
+from collections.abc import Sequence as Listing
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from donkey_aicc.errors import ConfigError, one_of
+from donkey_aicc.tubs.apart import runs_of
+from donkey_aicc.tubs.drive import Drive
+
+GUARD_S = 3.0
+CONTEXT = 100  # frames that a score looks back
+SESSION, GAP, BLOCK, AUTO = "session", "gap", "block", "auto"
+MODES = (AUTO, SESSION, GAP, BLOCK)
+
+FEWEST_SESSIONS = 4  # three sides, and validation out of the first
+FEWEST_STRETCHES = 8  # so that calibration and test get two or more
+LARGEST_STRETCH = 0.4  # of all frames
+FULL_LENGTH = 150  # frames: a full context and the labels of its last frame
+LONGEST_BLOCK = 1200
+BLOCKS_OF_A_SMALL_SIDE = 4
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to cut, and what must lie between two sides of one session."""
+
+    mode: str
+    guard_s: float
+
+
+def choose_method(sequences: Listing[Drive], mode: str = AUTO, guard_s: float = GUARD_S, context: int = CONTEXT) -> Method:
+    """The mode asked for, or the strictest that this data allows; the guard is never shorter than the context."""
+    one_of("split", mode, MODES)
+    if not 0 <= guard_s < float("inf"):
+        raise ConfigError(f"the guard must be a number of seconds >= 0, got {guard_s}")
+    guard_s = max(guard_s, context * _frame_s(sequences))
+    if mode != AUTO:
+        return Method(mode, guard_s)
+    if len({sequence.session_key for sequence in sequences}) >= FEWEST_SESSIONS:
+        return Method(SESSION, guard_s)
+    frames = np.array([sum(len(one) for one in unit) for unit in _stretches(sequences, guard_s)])
+    far_apart = (frames >= FULL_LENGTH).sum() >= FEWEST_STRETCHES and frames.max() <= LARGEST_STRETCH * frames.sum()
+    return Method(GAP if far_apart else BLOCK, guard_s)
+
+
+Unit = list[Drive]
+
+
+def units_of(sequences: Listing[Drive], method: Method, smallest: float) -> dict[tuple[str, str, int], Unit]:
+    """What goes to one side as a whole."""
+    if method.mode == SESSION:
+        sessions: dict[tuple[str, str, int], Unit] = {}
+        for sequence in sequences:
+            sessions.setdefault((*sequence.session_key, 0), []).append(sequence)
+        return sessions
+    units = _stretches(sequences, method.guard_s)
+    if method.mode == BLOCK:
+        units = [block for unit in units for block in _blocks(unit, _block_frames(sequences, smallest))]
+    return {(*unit[0].session_key, int(unit[0].indices[0])): unit for unit in units}
+
+
+def _stretches(sequences: Listing[Drive], guard_s: float) -> list[Unit]:
+    """Sequences of one session with less than the guard between them belong together."""
+    ordered = sorted(sequences, key=lambda one: (*one.session_key, float(one.times_s[0]), one.id))
+    units: list[Unit] = []
+    until = -np.inf
+    for number, sequence in enumerate(ordered):
+        same = number > 0 and sequence.session_key == ordered[number - 1].session_key
+        if same and float(sequence.times_s[0]) - until < guard_s:
+            units[-1].append(sequence)
+        else:
+            units.append([sequence])
+            until = -np.inf
+        until = max(until, float(sequence.times_s[-1]))
+    return units
+
+
+def _block_frames(sequences: Listing[Drive], smallest: float) -> int:
+    """So long that a small side gets a few blocks, and each has room for a context and its labels."""
+    frames = sum(len(sequence) for sequence in sequences)
+    return int(np.clip(frames * smallest / BLOCKS_OF_A_SMALL_SIDE, FULL_LENGTH, LONGEST_BLOCK))
+
+
+def _blocks(stretch: Unit, frames: int) -> list[Unit]:
+    """The stretch cut every `frames` frames or so, whether one sequence or several short ones lie there."""
+    total = sum(len(sequence) for sequence in stretch)
+    edges = np.linspace(0, total, max(1, round(total / frames)) + 1).astype(int)
+    blocks: list[Unit] = []
+    for low, high in pairwise(edges.tolist()):
+        block, at = [], 0
+        for sequence in stretch:
+            start, stop = max(low - at, 0), min(high - at, len(sequence))
+            if start < stop:
+                block.append(sequence if stop - start == len(sequence) else sequence.part(start, stop))
+            at += len(sequence)
+        blocks.append(block)
+    return blocks
+
+
+def joined(blocks: list[Drive], sequences: Listing[Drive]) -> list[Drive]:
+    """Neighbouring blocks of one sequence as one drive again: training likes long windows."""
+    found: list[Drive] = []
+    for sequence in sorted(sequences, key=lambda one: (*one.session_key, int(one.indices[0]), one.id)):
+        inside = np.zeros(len(sequence), dtype=bool)
+        for block in blocks:
+            if block.session_key == sequence.session_key:
+                inside |= (sequence.indices >= block.indices[0]) & (sequence.indices <= block.indices[-1])
+        found += runs_of(sequence, inside)
+    return found
+
+
+def _frame_s(sequences: Listing[Drive]) -> float:
+    """Median seconds from a frame to the next; 0 if there are no two frames in a row."""
+    steps = [np.diff(sequence.times_s) for sequence in sequences if len(sequence) > 1]
+    return float(np.median(np.concatenate(steps))) if steps else 0.0

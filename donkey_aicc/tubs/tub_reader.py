@@ -1,0 +1,186 @@
+"""Reads a version 2 tub (manifest.json, *.catalog, images/) without donkeycar's Manifest.
+
+Donkeycar's own class opens files for writing, trusts line lengths and stops at the first damage; this reader only
+reads, takes every record it can parse and says what it could not.
+"""
+
+import json
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from donkey_aicc.errors import DAMAGE
+from donkey_aicc.tubs.findings import LOSS, NOTE, Finding, found
+from donkey_aicc.tubs.tub_contents import LARGEST_INDEX, Record, TubContents, in_index_order, missing_indices, number, text
+
+MANIFEST = "manifest.json"
+
+
+def is_v2_tub(path: Path) -> bool:
+    """Has catalogs, or a manifest that begins with donkeycar's list of inputs (a model bundle has a manifest.json, too)."""
+    if _catalogs_present(path):
+        return True
+    try:
+        with open(path / MANIFEST, encoding="utf-8", errors="replace") as file:
+            return file.readline().lstrip().startswith("[")
+    except OSError:
+        return False
+
+
+def read_v2_tub(path: Path) -> TubContents:
+    """All records that can be parsed, from every catalog that exists."""
+    manifest = _Manifest(path)
+    names, findings = _catalogs_to_read(path, manifest)
+    records: list[Record] = []
+    for name in names:
+        from_catalog, problems = _read_catalog(path / name)
+        records += from_catalog
+        findings += problems
+    ordered, problems = in_index_order(records)
+    contents = TubContents(
+        path=path,
+        format="v2",
+        image_dir=path / "images",
+        records=ordered,
+        deleted=manifest.deleted,
+        declared=manifest.declared,
+        metadata=manifest.metadata,
+        findings=manifest.findings + findings + problems,
+    )
+    contents.findings += _compare_with_manifest(contents, manifest)
+    return contents
+
+
+class _Manifest:
+    """The five JSON lines of manifest.json, each read by itself, because a crash may have cut any of them."""
+
+    def __init__(self, path: Path) -> None:
+        self.findings: list[Finding] = []
+        self.declared: dict[str, str] = {}
+        self.metadata: dict[str, Any] = {}
+        self.deleted: set[int] = set()
+        self.catalogs: list[str] | None = None
+        self.current_index: int | None = None
+        lists, objects, damaged = self._lines(path)
+        if len(lists) >= 2:
+            self.declared = {str(key): str(kind) for key, kind in zip(lists[0], lists[1], strict=False)}
+        for entry in objects:
+            if isinstance(entry.get("paths"), list):
+                self._catalog_line(entry)
+            elif not self.metadata and "sessions" not in entry:
+                self.metadata = entry
+        if self.catalogs is None or damaged:
+            lost = "" if self.catalogs is not None else "; which records were deleted is unknown, all catalogs are read"
+            self.findings += found(LOSS, "manifest-damaged", f"{MANIFEST} is missing or damaged{lost}")
+
+    def _lines(self, path: Path) -> tuple[list[list[Any]], list[dict[str, Any]], bool]:
+        try:
+            lines = (path / MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return [], [], True
+        lists, objects, damaged = [], [], False
+        for line in filter(str.strip, lines):
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                damaged = True
+                continue
+            if isinstance(value, list):
+                lists.append(value)
+            elif isinstance(value, dict):
+                objects.append(value)
+        return lists, objects, damaged
+
+    def _catalog_line(self, entry: dict[str, Any]) -> None:
+        self.catalogs = [Path(str(name)).name for name in entry["paths"]]
+        marks = entry.get("deleted_indexes")
+        positions = [number(index) for index in marks] if isinstance(marks, list) else []
+        self.deleted = {int(position) for position in positions if 0 <= position < LARGEST_INDEX}
+        current = number(entry.get("current_index"))
+        self.current_index = int(current) if current >= 0 else None
+
+
+def _catalogs_present(path: Path) -> list[str]:
+    try:
+        names = [entry.name for entry in path.iterdir() if entry.suffix == ".catalog"]
+    except OSError:
+        return []
+    return sorted((name for name in names if not name.startswith(".")), key=_catalog_number)
+
+
+def _catalog_number(name: str) -> tuple[int, str]:
+    digits = "".join(filter("0123456789".__contains__, name))[:18]
+    return (int(digits) if digits else -1), name
+
+
+def _catalogs_to_read(path: Path, manifest: _Manifest) -> tuple[list[str], list[Finding]]:
+    """Names in order, and what differs between the manifest's list and the folder."""
+    present = _catalogs_present(path)
+    listed = manifest.catalogs if manifest.catalogs is not None else present
+    absent = [name for name in listed if name not in present]
+    unlisted = [name for name in present if name not in listed]
+    stray = [entry.name for entry in path.iterdir() if entry.name.startswith(".") and entry.suffix == ".catalog"]
+    findings = found(LOSS, "catalog-missing", f"listed in {MANIFEST} but absent: {_some(absent)}", len(absent))
+    findings += found(LOSS, "catalog-unlisted", f"not listed in {MANIFEST}, read all the same: {_some(unlisted)}", len(unlisted))
+    findings += found(NOTE, "stray-file", f"ignored hidden files: {_some(sorted(stray))}", len(stray))
+    return sorted(present, key=_catalog_number), findings
+
+
+def _read_catalog(path: Path) -> tuple[list[Record], list[Finding]]:
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        return [], found(LOSS, "catalog-unreadable", f"{path.name} cannot be read: {error.strerror}")
+    records, bad = [], []
+    for row, line in enumerate(lines, start=1):
+        if line.strip():
+            record = _parse(line)
+            if record is None:
+                bad.append(row)
+            else:
+                records.append(record)
+    findings = found(LOSS, "record-unreadable", f"{path.name}: {len(bad)} lines are damaged (lines {_some(bad)})", len(bad))
+    return records, findings + _check_line_lengths(path, lines)
+
+
+def _parse(line: bytes) -> Record | None:
+    try:
+        values = json.loads(line)  # also takes NaN and Infinity, which some writers leave unquoted
+    except (ValueError, RecursionError):
+        return None
+    index = number(values.get("_index")) if isinstance(values, dict) else -1.0
+    if not 0 <= index < LARGEST_INDEX:
+        return None
+    return Record(int(index), text(values.get("_session_id")), number(values.get("_timestamp_ms")), values)
+
+
+def _check_line_lengths(path: Path, lines: list[bytes]) -> list[Finding]:
+    """Donkeycar seeks by the stored line lengths: if they are wrong, it reads other records than we do."""
+    try:
+        stored = json.loads(path.with_suffix(".catalog_manifest").read_bytes())
+        lengths = [int(length) for length in stored["line_lengths"]]
+    except (OSError, *DAMAGE):
+        return found(NOTE, "catalog-manifest", f"{path.stem}.catalog_manifest is missing or damaged (not needed here)")
+    actual = [len(line) + 1 for line in lines[:-1]] + ([len(lines[-1])] if lines[-1] else [])
+    if lengths == actual or sum(lengths) == sum(actual):  # Windows line ends shift single lengths but not the sum
+        return []
+    return found(NOTE, "catalog-manifest", f"{path.stem}.catalog_manifest does not fit its catalog (not needed here)")
+
+
+def _compare_with_manifest(contents: TubContents, manifest: _Manifest) -> list[Finding]:
+    findings = []
+    missing = missing_indices(contents)
+    findings += found(LOSS, "missing-index", f"{missing} indices between the first and the last record are missing", missing)
+    after_last = contents.records[-1].index + 1 if contents.records else 0
+    if manifest.current_index is not None:
+        lost = manifest.current_index - after_last
+        findings += found(LOSS, "records-missing", f"{MANIFEST} counts {lost} more records at the end than exist", max(lost, 0))
+        findings += found(NOTE, "records-uncounted", f"{-lost} records at the end are not counted in {MANIFEST}", max(-lost, 0))
+    recorded = set(chain.from_iterable(record.values for record in contents.records))
+    undeclared = sorted(key for key in contents.declared if key not in recorded and contents.records)
+    return findings + found(NOTE, "key-absent", f"declared but in no record: {_some(undeclared)}", len(undeclared))
+
+
+def _some(items: list[Any], limit: int = 5) -> str:
+    shown = ", ".join(str(item) for item in items[:limit])
+    return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"

@@ -1,0 +1,142 @@
+// Puts the panels on the page and feeds them with what the car sends.
+import { Camera } from "./look/camera.js";
+import { Dial } from "./look/dial.js";
+import { Horizons } from "./look/horizons.js";
+import { Traces, usualRows } from "./look/traces.js";
+import { TrackMap } from "./look/track_map.js";
+import { drawFeatures, drawTimes } from "./look/bars.js";
+import { known } from "./look/canvas.js";
+import { themeButton } from "./look/theme.js";
+import { Link, store } from "./link.js";
+import { Pad } from "./controls.js";
+
+const $ = (id) => document.getElementById(id);
+const SPAN_S = 30, OLD_S = 1.0;
+const GOVERNOR = { off: "off", full: "full throttle", slowed: "slowed", stopped: "stopped" };
+const moments = [];
+let about = null, index = 0, heard = performance.now(), state = "connecting", previous = null, rate = null, jpegShown = false, spoken = 0;
+
+const dial = new Dial($("dial")), camera = new Camera($("frame"), $("heat")), map = new TrackMap($("map"));
+const traces = new Traces($("traces"), usualRows(() => index)), horizons = new Horizons($("horizons"), $("legend"));
+const link = new Link({ tick, said, state: (text) => { state = text; } });
+const pad = new Pad(link);
+themeButton($("theme"));
+$("token-form").hidden = false;
+
+link.onready = () => link.send({ heat: $("heat-on").checked });
+$("heat-on").addEventListener("change", () => link.send({ heat: $("heat-on").checked }));
+$("horizon").addEventListener("change", () => { index = Number($("horizon").value); });
+$("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const token = $("token").value.trim();
+  if (!token) return;
+  store(token);
+  link.use(token);
+});
+setInterval(watchAge, 250);
+addEventListener("resize", () => requestAnimationFrame(draw));
+
+function said(message) {
+  if (message.about) describe(message.about);
+  if (message.ask === "token") { link.needs = true; state = "looking needs the token"; }
+  if (message.may_control !== undefined || message.about) pad.allow(Boolean(message.may_control ?? message.about.may_control));
+  if (message.refused) pad.say(message.refused, false);
+  if (message.reply) pad.say(message.said, message.done);
+}
+
+function describe(given) {
+  about = given;
+  $("car").textContent = [given.simulated ? "simulator" : "car", given.monitor ? `bundle ${given.monitor}` : "monitor off: set AICC_BUNDLE"].join(" · ");
+  pad.describe(given);
+  const steps = given.horizons || [];
+  const second = steps.reduce((best, k, i) => (Math.abs(k - given.rate_hz) < Math.abs(steps[best] - given.rate_hz) ? i : best), 0);
+  index = steps.length ? second : 0;
+  $("horizon").replaceChildren(...steps.map((k, i) => new Option(ahead(k), i, false, i === index)));
+  $("ahead").hidden = $("features-card").hidden = $("heat-row").hidden = !given.monitor;
+}
+
+const ahead = (steps) => `${(steps / about.rate_hz).toFixed(2).replace(/0$/, "")} s ahead`;
+
+function tick(moment, jpeg) {
+  if (known(moment.age_s) && moment.age_s < OLD_S) heard = performance.now() - 1000 * moment.age_s;
+  if (jpeg) {
+    camera.showJpeg(jpeg);
+    $("frame").hidden = false;
+    $("no-frame").hidden = jpegShown = true;
+  }
+  camera.showHeat($("heat-on").checked ? moment.heat : null);
+  if (known(moment.t) && moment.tick !== previous?.tick) {
+    if (previous && moment.t < previous.t) moments.length = 0; // the car was started anew
+    if (previous && moment.t > previous.t && moment.tick > previous.tick) {
+      const now = (moment.tick - previous.tick) / (moment.t - previous.t);
+      rate = rate === null ? now : 0.9 * rate + 0.1 * now;
+    }
+    moments.push(moment);
+    while (moments.length && moments[0].t < moment.t - SPAN_S) moments.shift();
+    previous = moment;
+  }
+  pad.show(moment);
+  draw();
+}
+
+function draw() {
+  const moment = moments[moments.length - 1];
+  if (!moment || !about) return;
+  const steps = about.horizons || [];
+  dial.show(moment, index, steps.length ? ahead(steps[index]) : "");
+  traces.draw(moments, moment.t - SPAN_S, moment.t);
+  horizons.draw(moment, steps, about.rate_hz, index);
+  if (about.features) drawFeatures($("features"), about.features, moment.features);
+  drawTimes($("times"), moment.parts, 1000 / about.rate_hz);
+  $("rate").textContent = rate ? `${rate.toFixed(1)} of ${about.rate_hz} loops a second` : "";
+  $("map-card").hidden = !(known(moment.x) && known(moment.y)) && !known(moment.cte);
+  map.draw(about.track || null, moments, moment);
+  facts($("place"), [
+    ["lap", moment.lap], ["off centre", known(moment.cte) ? `${(100 * moment.cte).toFixed(0)} cm` : null],
+    ["speed", known(moment.speed) ? `${moment.speed.toFixed(2)} m/s` : null],
+  ]);
+  const waiting = (moment.injection?.asked_for || []).filter((name) => !(moment.inject_protocol || "").split("+").includes(name));
+  facts($("facts"), [
+    ["fault", moment.inject_protocol ? `${moment.inject_protocol}:${moment.inject_severity}` : waiting.length ? `${waiting.join("+")} waits for pilot mode` : "none"],
+    ["governor", GOVERNOR[moment.action] || moment.action],
+    ["scores", known(moment.scores_age_s) ? `${moment.scores_age_s.toFixed(2)} s old${moment.scores_valid ? "" : ", not valid"}` : null],
+    ["grade", moment.grade],
+    ["recorded", moment.records],
+    ["marked", moment.mark ? "unsafe" : null],
+  ]);
+  if (performance.now() - spoken > 2000) speak(moment);
+}
+
+function facts(root, pairs) {
+  const shown = pairs.filter(([, value]) => value !== undefined && value !== null);
+  const text = JSON.stringify(shown);
+  if (root.dataset.shown === text) return;
+  root.dataset.shown = text;
+  root.replaceChildren(...shown.map(([name, value]) => {
+    const row = document.createElement("div");
+    for (const [tag, content] of [["dt", name], ["dd", value]]) row.append(Object.assign(document.createElement(tag), { textContent: content }));
+    return row;
+  }));
+}
+
+// What a canvas shows, in words for a screen reader.
+function speak(moment) {
+  spoken = performance.now();
+  const number = (value) => (known(value) ? value.toFixed(2) : "not known");
+  $("traces").setAttribute("aria-label", `rho ${number(moment.rho)}, delta ${number(moment.delta)}, confidence ${number(moment.confidence?.[index])}, throttle ${number(moment.throttle)}`);
+  $("horizons").setAttribute("aria-label", `calibrated confidence from ${number(moment.confidence?.[0])} now to ${number(moment.confidence?.at(-1))} at the furthest`);
+  $("map").setAttribute("aria-label", known(moment.cte) ? `the car is ${(100 * moment.cte).toFixed(0)} centimetres off the centre` : "the car on the track");
+}
+
+function watchAge() {
+  const age_s = (performance.now() - heard) / 1000;
+  const open = state === "connected", old = age_s > OLD_S;
+  document.body.classList.toggle("stale", old || !open);
+  $("link").textContent = open ? (old ? "no news" : "live") : state;
+  $("old").hidden = !old && open;
+  if (old || !open) {
+    const why = open ? (jpegShown || previous ? "the car's drive loop has stopped" : "the drive loop has not begun") : link.needs ? "viewing needs the token" : "no connection; trying again";
+    const text = previous ? `Data is ${Math.floor(age_s)} s old: ${why}` : `No data: ${why}`;
+    if ($("old").textContent !== text) $("old").textContent = text;
+  }
+}

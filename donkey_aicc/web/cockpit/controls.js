@@ -1,0 +1,115 @@
+// The buttons: what they send, and what they show of the car's state.
+
+const $ = (id) => document.getElementById(id);
+
+export class Pad {
+  constructor(link) {
+    this.link = link;
+    this.holding = null;
+    for (const button of document.querySelectorAll("[data-mode]")) this.onclick(button, () => ({ do: "mode", mode: button.dataset.mode }));
+    this.onclick($("record"), () => ({ do: "record", on: $("record").getAttribute("aria-pressed") !== "true" }));
+    this.onclick($("arm"), () => ({ do: "arm" }));
+    this.onclick($("start"), () => ({ do: "inject", protocol: $("protocol").value, severity: Number($("severity").value) }));
+    this.onclick($("false-alarm"), () => ({ do: "false_alarm" }));
+    this.onclick($("confirm"), () => ({ do: "confirm" }));
+    $("governor").addEventListener("change", () => this.ask({ do: "governor", mode: $("governor").value }));
+    $("stop").addEventListener("click", () => this.stop());
+    this.holdButton($("mark"));
+    addEventListener("keydown", (event) => this.key(event), { capture: true });
+  }
+
+  onclick(button, message) {
+    button.addEventListener("click", () => this.ask(message()));
+  }
+
+  ask(message) {
+    if (!this.link.send(message)) this.say("not connected: nothing was sent", false);
+  }
+
+  stop() {
+    this.ask({ do: "stop" });
+  }
+
+  say(text, good = true) {
+    $("reply").textContent = text;
+    $("reply").classList.toggle("no", !good);
+  }
+
+  // Space and Escape end every fault wherever the focus is, except while typing; Enter presses the button in focus.
+  key(event) {
+    if (event.target.matches?.("input[type=text]")) return;
+    if (event.code !== "Space" && event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (!event.repeat) this.stop();
+  }
+
+  holdButton(button) {
+    const begin = (event) => {
+      event.preventDefault();
+      if (this.holding || $("pad").disabled) return;
+      const beat = () => this.ask({ do: "mark", held: true });
+      beat();
+      this.holding = setInterval(beat, 300);
+      button.classList.add("held");
+      button.setAttribute("aria-pressed", "true");
+    };
+    const end = () => {
+      if (!this.holding) return;
+      clearInterval(this.holding);
+      this.holding = null;
+      this.ask({ do: "mark", held: false });
+      button.classList.remove("held");
+      button.setAttribute("aria-pressed", "false");
+    };
+    button.addEventListener("pointerdown", begin);
+    for (const name of ["pointerup", "pointercancel", "pointerleave", "blur"]) button.addEventListener(name, end);
+    button.addEventListener("keydown", (event) => event.key === "Enter" && !event.repeat && begin(event));
+    button.addEventListener("keyup", (event) => event.key === "Enter" && end());
+    button.addEventListener("contextmenu", (event) => event.preventDefault());
+    addEventListener("visibilitychange", end);
+  }
+
+  describe(about) {
+    const has = (name) => about.actions.includes(name);
+    fill($("protocol"), about.protocols);
+    fill($("severity"), about.severities, about.severity);
+    fill($("governor"), about.governor_modes);
+    $("fault-row").hidden = !has("inject");
+    $("fault-note").hidden = has("inject");
+    $("stop-bar").hidden = !has("stop");
+    $("arm").hidden = about.arm_s === null;
+    $("false-alarm").hidden = !has("false_alarm");
+    $("governor-row").hidden = !has("governor");
+    $("confirm").hidden = !has("confirm");
+    this.arm_s = about.arm_s;
+  }
+
+  allow(may) {
+    $("pad").disabled = !may;
+    $("token-form").hidden = may;
+  }
+
+  show(moment) {
+    for (const button of document.querySelectorAll("[data-mode]")) press(button, button.dataset.mode === moment.mode);
+    press($("record"), moment.recording === true);
+    const injection = moment.injection;
+    if (injection && this.arm_s !== null) {
+      press($("arm"), injection.armed);
+      put($("arm"), injection.armed ? `Armed ${Math.ceil(injection.left_s ?? 0)} s` : "Arm");
+    }
+    if (moment.governor_mode && document.activeElement !== $("governor")) $("governor").value = moment.governor_mode;
+  }
+}
+
+function press(button, on) {
+  if (button.getAttribute("aria-pressed") !== String(on)) button.setAttribute("aria-pressed", on);
+}
+
+function put(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+function fill(select, values, chosen = null) {
+  select.replaceChildren(...values.map((value) => new Option(String(value).replaceAll("_", " "), value, false, value === chosen)));
+}

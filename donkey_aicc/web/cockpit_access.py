@@ -1,0 +1,88 @@
+"""Who may press and who may look: one token per drive, printed where only the person at the terminal sees it."""
+
+import hmac
+import re
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Callable
+
+from donkey_aicc.errors import ConfigError
+
+OPEN, BY_TOKEN = "open", "token"
+_FORM = re.compile(r"[A-Za-z0-9_-]{8,128}")
+_WRONG_TRIES = 10  # of one address in _MINUTE_S
+_MINUTE_S = 60.0
+_ADDRESSES = 256  # that are remembered
+
+
+class Access:
+    """Compares tokens in constant time and counts wrong ones per address, so that a short one cannot be guessed."""
+
+    def __init__(self, token: str | None = None, view: str = OPEN, clock: Callable[[], float] = time.monotonic) -> None:
+        if token is not None and not _FORM.fullmatch(token):
+            raise ConfigError(
+                f"AICC_WEB_TOKEN must be 8 to 128 letters, digits, - or _, got {len(token)} characters that are not"
+            )
+        self.token = token or secrets.token_urlsafe(12)
+        self.view = view
+        self._clock = clock
+        self._wrong: dict[str, list[float]] = {}
+
+    def admits(self, given: object, address: str) -> bool:
+        """Whether this is the token. After too many wrong ones nobody at that address is heard for a minute."""
+        now = self._clock()
+        tries = [at for at in self._wrong.get(address, ()) if now - at < _MINUTE_S]
+        if len(tries) >= _WRONG_TRIES:
+            return False
+        if isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode()):
+            return True
+        self._wrong.pop(address, None)
+        self._wrong[address] = [*tries, now]
+        while len(self._wrong) > _ADDRESSES:
+            self._wrong.pop(next(iter(self._wrong)))
+        return False
+
+
+class RateLimit:
+    """So many a second, with a store for a short rush."""
+
+    def __init__(self, per_s: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_s, self._burst, self._clock = per_s, burst, clock
+        self._left, self._at = burst, clock()
+
+    def allows(self) -> bool:
+        now = self._clock()
+        self._left = min(self._burst, self._left + (now - self._at) * self._per_s)
+        self._at = now
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+
+def own_address() -> str:
+    """The address under which others in the same network reach this machine. Nothing is sent to find out."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("10.255.255.255", 1))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "localhost"
+
+
+def announcement(link: str) -> str:
+    """The link, and on a terminal the same as a QR code for a phone."""
+    said = (
+        f"Cockpit: {link}\n(whoever has this link can inject faults and change modes; without the part after # one can only look)"
+    )
+    if not sys.stdout.isatty():
+        return said
+    import io
+
+    import segno
+
+    code = io.StringIO()
+    segno.make(link, error="l", micro=False).terminal(out=code, border=2, compact=True)
+    return f"{code.getvalue()}{said}"

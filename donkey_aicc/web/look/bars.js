@@ -1,0 +1,46 @@
+// Lists of named values with a bar each: dynamics features in nominal standard deviations, times of the parts.
+import { known } from "./canvas.js";
+
+const WORDS = {
+  rollout_mean: "world model: doubt", rollout_max: "world model: most doubt", rollout_volatility: "world model: change of doubt",
+  longest_hold: "steering held", longest_hold_turning: "held while turning", held_fraction_turning: "share held in turns",
+  reversal_rate: "steering reversals", jerk: "steering jerk", mean_steering: "mean steering", xcorr_peak: "picture follows steering",
+  hf_ratio: "fast steering", response_lag: "picture reacts late",
+};
+const REACH = 6;
+
+export function drawFeatures(root, names, values) {
+  fill(root, names.map((name, i) => {
+    const value = values?.[i], shown = known(value);
+    const far = Math.min(Math.abs(shown ? value : 0), REACH) / REACH * 50;
+    return {
+      name: WORDS[name] || name.replaceAll("_", " "), text: shown ? `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(1)}` : "–",
+      left: shown && value < 0 ? 50 - far : 50, width: far, kind: !shown ? "" : Math.abs(value) > 4 ? "bad" : Math.abs(value) > 2 ? "watch" : "fine", middle: true,
+    };
+  }));
+}
+
+export function drawTimes(root, parts, budget_ms) {
+  fill(root, (parts || []).map(([name, ms]) => ({
+    name, text: `${ms.toFixed(1)} ms`, left: 0, width: Math.min(100, 100 * ms / budget_ms), kind: ms > 0.5 * budget_ms ? "watch" : "fine",
+  })));
+}
+
+function fill(root, rows) {
+  while (root.children.length > rows.length) root.lastChild.remove();
+  rows.forEach((row, i) => {
+    let item = root.children[i];
+    if (!item) {
+      item = document.createElement("li");
+      item.innerHTML = '<span class="bar-name"></span><span class="bar" aria-hidden="true"><i></i></span><span class="bar-text number"></span>';
+      root.append(item);
+    }
+    const [name, bar, text] = item.children;
+    if (name.textContent !== row.name) name.textContent = row.name;
+    if (text.textContent !== row.text) text.textContent = row.text;
+    bar.classList.toggle("from-middle", Boolean(row.middle));
+    bar.firstChild.className = row.kind;
+    bar.firstChild.style.left = `${row.left}%`;
+    bar.firstChild.style.width = `${row.width}%`;
+  });
+}

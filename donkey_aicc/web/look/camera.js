@@ -1,0 +1,32 @@
+// The camera picture, and over it where it cannot be rebuilt.
+
+const SIDE = 16;
+
+export class Camera {
+  constructor(image, heat) {
+    this.image = image;
+    this.heat = heat;
+    this.small = Object.assign(document.createElement("canvas"), { width: SIDE, height: SIDE });
+    this.url = null;
+  }
+
+  showJpeg(bytes) {
+    const url = URL.createObjectURL(new Blob([bytes], { type: "image/jpeg" }));
+    this.image.src = url;
+    if (this.url) URL.revokeObjectURL(this.url);
+    this.url = url;
+  }
+
+  // heat: base64 of 16 x 16 bytes, or null; 0 as good as nominal, 255 ten times worse.
+  showHeat(heat) {
+    const g = this.heat.getContext("2d");
+    g.clearRect(0, 0, this.heat.width, this.heat.height);
+    if (!heat) return;
+    const values = Uint8Array.from(atob(heat), (c) => c.charCodeAt(0));
+    const picture = new ImageData(SIDE, SIDE);
+    values.forEach((v, i) => picture.data.set([255, Math.max(0, 220 - 0.8 * v), 0, Math.min(215, v)], 4 * i));
+    this.small.getContext("2d").putImageData(picture, 0, 0);
+    g.imageSmoothingEnabled = true;
+    g.drawImage(this.small, 0, 0, this.heat.width, this.heat.height);
+  }
+}

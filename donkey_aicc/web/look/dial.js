@@ -1,0 +1,50 @@
+// One large dial: calibrated confidence at one horizon, the alarm's state and its reason in words.
+import { known } from "./canvas.js";
+
+const ARC = "M 12 100 A 88 88 0 0 1 188 100";
+const SHAPES = {
+  none: '<circle cx="12" cy="12" r="10"/><path class="cut" d="M7 12.5l3.5 3.5L17 9"/>',
+  watch: '<path d="M12 1.5L23 22H1z"/><path class="cut" d="M12 8.5v6.5M12 18v.5"/>',
+  danger: '<path d="M7.5 1.5h9l6 6v9l-6 6h-9l-6-6v-9z"/><path class="cut" d="M12 6v8M12 17.5v.5"/>',
+  off: '<circle cx="12" cy="12" r="9" class="hollow"/>',
+};
+const WORDS = { none: "No alarm", watch: "Watch", danger: "Danger", off: "No alarm system" };
+
+export class Dial {
+  constructor(root) {
+    root.innerHTML = `
+      <div class="dial-face" role="img" aria-label="confidence not known">
+        <svg viewBox="0 0 200 112" aria-hidden="true"><path class="dial-track" pathLength="100" d="${ARC}"/>
+          <path class="dial-value" pathLength="100" d="${ARC}"/><path class="dial-half" d="M100 6v16"/></svg>
+        <div class="dial-number" aria-hidden="true">–</div>
+        <div class="dial-label" aria-hidden="true"></div>
+      </div>
+      <div class="alarm"><svg viewBox="0 0 24 24" aria-hidden="true"></svg><strong></strong></div>
+      <p class="reason"></p>`;
+    const find = (name) => root.querySelector(name);
+    this.root = root;
+    this.face = find(".dial-face"); this.value = find(".dial-value"); this.number = find(".dial-number");
+    this.label = find(".dial-label"); this.shape = find(".alarm svg"); this.word = find(".alarm strong"); this.reason = find(".reason");
+  }
+
+  // moment: one tick; index: which horizon; ahead: that horizon in words.
+  show(moment, index, ahead) {
+    const confidence = moment.confidence?.[index];
+    const percent = known(confidence) ? Math.round(100 * confidence) : null;
+    this.value.style.strokeDasharray = `${percent ?? 0} 200`;
+    this.number.textContent = percent === null ? "–" : `${percent} %`;
+    this.label.textContent = percent === null ? "" : `safe ${ahead}`;
+    this.face.setAttribute("aria-label", percent === null ? "confidence not known" : `calibrated confidence: ${percent} percent safe ${ahead}`);
+    const alarm = WORDS[moment.alarm] && moment.alarm !== "off" ? moment.alarm : "off";
+    const status = moment.status && moment.status !== "ok" ? moment.status : "";
+    this.root.dataset.alarm = alarm;
+    if (this.shown !== alarm) this.shape.innerHTML = SHAPES[(this.shown = alarm)];
+    put(this.word, alarm === "off" ? (moment.status === undefined ? "Monitor off" : status ? `Monitor: ${status}` : "Monitor on") : WORDS[alarm]);
+    const reason = moment.reason || (alarm === "off" || !status ? "" : `monitor: ${status}`);
+    put(this.reason, reason);
+  }
+}
+
+function put(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}

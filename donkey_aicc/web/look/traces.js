@@ -1,0 +1,106 @@
+// Values over time, one strip each; injected intervals are shaded and named, alarms are a bar along the top.
+import { colours, font, known, prepare, textSize } from "./canvas.js";
+
+// rows: [{ name, of: (moment) => number, from, to, colour }]. Moments are in order of t (seconds).
+export class Traces {
+  constructor(canvas, rows) {
+    this.canvas = canvas;
+    this.rows = rows;
+  }
+
+  // Draws [begin, end] in seconds; cursor marks a moment (replay), null for none.
+  draw(moments, begin, end, cursor = null) {
+    const paper = prepare(this.canvas);
+    if (!paper) return;
+    const { g, width, height } = paper, colour = colours(), size = textSize();
+    const top = size + 8, each = (height - top) / this.rows.length;
+    const x = (t) => ((t - begin) / (end - begin)) * width;
+    this.shade(g, moments, x, height, size, colour);
+    this.rows.forEach((row, number) => {
+      const low = top + (number + 1) * each - 5, tall = each - size - 12;
+      const y = (value) => low - (Math.min(Math.max(value, row.from), row.to) - row.from) / (row.to - row.from) * tall;
+      g.strokeStyle = colour.rule;
+      g.lineWidth = 1;
+      for (const level of row.from < 0 ? [row.from, 0, row.to] : [row.from, row.to]) line(g, 0, y(level), width, y(level));
+      g.strokeStyle = colour[row.colour];
+      g.lineWidth = 2;
+      g.beginPath();
+      let drawing = false, last = null;
+      for (const moment of moments) {
+        const value = row.of(moment);
+        if (!known(value) || (last !== null && moment.t - last > 1)) drawing = false;
+        if (known(value)) {
+          drawing ? g.lineTo(x(moment.t), y(value)) : g.moveTo(x(moment.t), y(value));
+          drawing = true;
+        }
+        last = moment.t;
+      }
+      g.stroke();
+      g.fillStyle = colour.ink;
+      g.font = font(size, "600");
+      const shown = cursor === null ? moments[moments.length - 1] : cursor;
+      const value = shown ? row.of(shown) : null;
+      outlined(g, `${row.name}  ${known(value) ? value.toFixed(2) : "–"}`, 4, low - tall - 3, colour.card);
+    });
+    if (cursor !== null) {
+      g.strokeStyle = colour.ink;
+      g.lineWidth = 1.5;
+      line(g, x(cursor.t), 0, x(cursor.t), height);
+    }
+  }
+
+  shade(g, moments, x, height, size, colour) {
+    let start = null, name = "", labelEnd = -1;
+    const close = (t) => {
+      if (start === null) return;
+      g.fillStyle = colour.shade;
+      g.fillRect(x(start), 0, Math.max(x(t) - x(start), 2), height);
+      g.fillStyle = colour.ink;
+      g.font = font(size, "700");
+      const left = Math.max(x(start), 0) + 4;
+      if (left > labelEnd) {
+        g.fillText(name, left, size);
+        labelEnd = left + g.measureText(name).width + 6;
+      }
+      start = null;
+    };
+    let last = null;
+    for (const moment of moments) {
+      const now = moment.inject_protocol ? `${moment.inject_protocol}:${moment.inject_severity ?? ""}` : "";
+      if (start !== null && now !== name) close(moment.t);
+      if (now && start === null) [start, name] = [moment.t, now];
+      if (last !== null && (moment.alarm === "watch" || moment.alarm === "danger") && moment.t - last < 1) {
+        g.fillStyle = moment.alarm === "danger" ? colour["bad-fill"] : colour.watch;
+        g.fillRect(x(last), size + 2, Math.max(x(moment.t) - x(last), 1) + 0.5, moment.alarm === "danger" ? 5 : 3);
+      }
+      last = moment.t;
+    }
+    if (last !== null) close(last);
+  }
+}
+
+function line(g, x1, y1, x2, y2) {
+  g.beginPath();
+  g.moveTo(x1, y1);
+  g.lineTo(x2, y2);
+  g.stroke();
+}
+
+export function outlined(g, text, x, y, behind) {
+  const fill = g.fillStyle;
+  g.lineWidth = 3;
+  g.strokeStyle = behind;
+  g.strokeText(text, x, y);
+  g.fillStyle = fill;
+  g.fillText(text, x, y);
+}
+
+// The strips that live and replay share; `index` tells which horizon the confidence is read at.
+export function usualRows(index) {
+  return [
+    { name: "picture anomaly ρ", of: (m) => m.rho, from: 0, to: 1, colour: "line-1" },
+    { name: "dynamics anomaly δ", of: (m) => m.delta, from: 0, to: 1, colour: "line-2" },
+    { name: "confidence", of: (m) => m.confidence?.[index()], from: 0, to: 1, colour: "line-3" },
+    { name: "throttle", of: (m) => m.throttle, from: -1, to: 1, colour: "line-4" },
+  ];
+}

@@ -1,0 +1,57 @@
+// The track from above with the car's way on it; without a known track, the way alone.
+import { colours, known, prepare } from "./canvas.js";
+
+export class TrackMap {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.box = null;
+  }
+
+  // track: { points: [[x, y]], half_width_m } or null; way: moments with x and y; here: the moment of the car.
+  draw(track, way, here) {
+    const paper = prepare(this.canvas);
+    if (!paper) return;
+    const { g, width, height } = paper, colour = colours();
+    const places = way.filter((m) => known(m.x) && known(m.y));
+    const points = track ? track.points : places.map((m) => [m.x, m.y]);
+    if (!points.length) return;
+    const edge = (track?.half_width_m || 0.2) + 0.25;
+    const xs = points.map((p) => p[0]), ys = points.map((p) => p[1]);
+    const [left, right, low, high] = [Math.min(...xs) - edge, Math.max(...xs) + edge, Math.min(...ys) - edge, Math.max(...ys) + edge];
+    const scale = Math.min(width / (right - left), height / (high - low));
+    const x = (m) => width / 2 + (m - (left + right) / 2) * scale, y = (m) => height / 2 - (m - (low + high) / 2) * scale;
+    if (track) {
+      const outline = new Path2D();
+      points.forEach(([px, py], i) => (i ? outline.lineTo(x(px), y(py)) : outline.moveTo(x(px), y(py))));
+      outline.closePath();
+      g.lineJoin = "round";
+      g.strokeStyle = colour.track;
+      g.lineWidth = 2 * track.half_width_m * scale;
+      g.stroke(outline);
+      g.strokeStyle = colour.quiet;
+      g.lineWidth = 1;
+      g.setLineDash([6, 6]);
+      g.stroke(outline);
+      g.setLineDash([]);
+    }
+    g.lineWidth = 2.5;
+    for (let i = 1; i < places.length; i++) {
+      const [a, b] = [places[i - 1], places[i]];
+      if (Math.hypot(a.x - b.x, a.y - b.y) > 1.0 || b.hit) continue;
+      g.strokeStyle = b.inject_protocol ? colour["line-2"] : colour["line-1"];
+      g.beginPath();
+      g.moveTo(x(a.x), y(a.y));
+      g.lineTo(x(b.x), y(b.y));
+      g.stroke();
+    }
+    if (here && known(here.x) && known(here.y)) {
+      g.fillStyle = colour.ink;
+      g.beginPath();
+      g.arc(x(here.x), y(here.y), 7, 0, 7);
+      g.fill();
+      g.strokeStyle = colour.card;
+      g.lineWidth = 2;
+      g.stroke();
+    }
+  }
+}

@@ -1,0 +1,235 @@
+"""One small server for the pages that run beside a command (overhead, label, replay): static files and a JSON interface.
+
+What a client can make it hold is bounded: size of a request, number of connections, requests that wait, time to read an
+answer. A session's functions run one after the other in one thread of their own, so they need no locks. Served at the
+loopback address unless the user says otherwise; requests that come from another site's page are refused.
+"""
+
+import asyncio
+import ipaddress
+import json
+import logging
+import math
+import socket
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tornado.httpserver import HTTPServer
+from tornado.iostream import IOStream, StreamClosedError
+from tornado.netutil import bind_sockets
+from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.untrusted import parse_json
+
+LOOK = Path(__file__).resolve().parent / "look"  # style sheet and scripts that the pages share, at /look/
+LARGEST_REQUEST = 2_000_000  # bytes
+LARGEST_HEADER = 16_384
+MOST_CONNECTIONS = 32
+MOST_WAITING = 16  # requests in line for the session's thread
+IDLE_S = 120.0  # a connection without a request
+READ_S = 30.0  # to send a whole request, and to read a whole answer
+LONGEST_MESSAGE = 400
+LOCAL_ENDINGS = (".local", ".lan", ".home", ".home.arpa", ".internal", ".localdomain", ".fritz.box")  # no public names
+SECURE_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+logger = logging.getLogger(__name__)
+Query = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Blob:
+    """An answer that is no JSON: a picture, a file."""
+
+    content: bytes
+    content_type: str = "image/jpeg"
+
+
+@dataclass(frozen=True)
+class Page:
+    """What to serve: files of a folder (index.html first) and functions by name, all below /api/.
+
+    A function gets the query (GET) or the JSON object (POST) and returns something JSON can hold, or a Blob. An AiccError
+    becomes status 400 with {"error": message}.
+    """
+
+    folder: Path
+    get: Mapping[str, Callable[[Query], Any]] = field(default_factory=dict)
+    post: Mapping[str, Callable[[dict[str, Any]], Any]] = field(default_factory=dict)
+
+
+def number(value: Any, name: str) -> float:
+    """A finite number out of a query or a JSON object."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not math.isfinite(found):
+        raise AiccError(f"{name} must be a number, got {repr(value)[:80]}")
+    return found
+
+
+def same_origin(headers: Mapping[str, str]) -> bool:
+    """Whether no other site's page sent this: browsers name the page's address in Origin; other programs send none."""
+    origin = headers.get("Origin") or headers.get("Sec-Websocket-Origin")
+    return origin is None or (urlsplit(origin).netloc.lower() == headers.get("Host", "").lower() != "")
+
+
+def known_host(host: str) -> bool:
+    """Whether the Host header names this machine: a stranger's name that resolves to our address does not."""
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    own = socket.gethostname().lower().split(".")[0]
+    if name == "localhost" or name == own or any(name == own + ending for ending in LOCAL_ENDINGS):
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class _Guarded(RequestHandler):
+    """Refuses what comes from elsewhere, before anything else is looked at."""
+
+    def set_default_headers(self) -> None:
+        for name, value in SECURE_HEADERS.items():
+            self.set_header(name, value)
+
+    def prepare(self) -> None:
+        if not known_host(self.request.host) or not same_origin(self.request.headers):
+            raise HTTPError(403, reason="this page is for this machine only")
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        self.set_header("Content-Type", "application/json")
+        self.finish(json.dumps({"error": self._reason}))
+
+
+class _Static(_Guarded, StaticFileHandler):
+    def set_extra_headers(self, path: str) -> None:
+        self.set_default_headers()
+
+
+class _Api(_Guarded):
+    """GET and POST of /api/<name>."""
+
+    def initialize(self, page: Page, line: "_Line") -> None:
+        self.page, self.line = page, line
+
+    async def get(self, name: str) -> None:
+        query = {key: values[-1].decode("utf-8", "replace") for key, values in self.request.query_arguments.items()}
+        await self._answer(self.page.get.get(name), lambda: query)
+
+    async def post(self, name: str) -> None:
+        await self._answer(self.page.post.get(name), self._object)
+
+    def _object(self) -> dict[str, Any]:
+        # Only JSON: another site's page cannot send it here without asking the browser first, which it refuses.
+        if self.request.headers.get("Content-Type", "").split(";")[0].strip() != "application/json":
+            raise AiccError("requests must be application/json")
+        given = parse_json(self.request.body, "the request")
+        if not isinstance(given, dict):
+            raise AiccError("the request must be an object")
+        return given
+
+    async def _answer(self, function: Callable[[Any], Any] | None, given: Callable[[], Any]) -> None:
+        if function is None:
+            raise HTTPError(404, reason="no such request")
+        try:
+            answer = await self.line.run(function, given())
+        except AiccError as error:
+            self.set_status(400)
+            answer = {"error": _short(str(error))}
+        if not isinstance(answer, Blob):
+            answer = Blob(json.dumps(answer).encode(), "application/json")
+        self.set_header("Content-Type", answer.content_type)
+        try:
+            await asyncio.wait_for(self.finish(answer.content), READ_S)
+        except (TimeoutError, StreamClosedError):  # reads too slowly: its answer is not kept for it
+            stream = getattr(self.request.connection, "stream", None)
+            if stream is not None:
+                stream.close()
+
+
+class _Line:
+    """The session's thread and how many requests wait for it."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "aicc-page")
+        self._waiting = 0
+
+    async def run(self, function: Callable[[Any], Any], given: Any) -> Any:
+        if self._waiting >= MOST_WAITING:
+            raise HTTPError(503, reason="busy with earlier requests")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, function, given)
+        finally:
+            self._waiting -= 1
+
+
+class _Server(HTTPServer):
+    """Takes so many connections and no more."""
+
+    open_connections: set[Any]
+
+    def handle_stream(self, stream: IOStream, address: Any) -> None:
+        self.open_connections = {each for each in getattr(self, "open_connections", set()) if not each.closed()}
+        if len(self.open_connections) >= MOST_CONNECTIONS:
+            stream.close()
+            return
+        self.open_connections.add(stream)
+        super().handle_stream(stream, address)
+
+
+def make_server(page: Page) -> HTTPServer:
+    """The page on no socket yet; needs a running event loop."""
+    shared = {"page": page, "line": _Line()}
+    app = Application(
+        [
+            (r"/api/([a-z_]+)", _Api, shared),
+            (r"/look/(.*)", _Static, {"path": str(LOOK)}),
+            (r"/(.*)", _Static, {"path": str(page.folder), "default_filename": "index.html"}),
+        ],
+        compress_response=True,
+        log_function=lambda handler: None,
+    )
+    return _Server(
+        app,
+        max_body_size=LARGEST_REQUEST,
+        max_buffer_size=LARGEST_REQUEST + LARGEST_HEADER,
+        max_header_size=LARGEST_HEADER,
+        idle_connection_timeout=IDLE_S,
+        body_timeout=READ_S,
+    )
+
+
+def serve(page: Page, host: str, port: int, started: Callable[[int], None]) -> None:
+    """Serve until Ctrl-C; `started` gets the port, which matters when 0 asked for a free one."""
+    asyncio.run(_serve(page, host, port, started))
+
+
+async def _serve(page: Page, host: str, port: int, started: Callable[[int], None]) -> None:
+    try:
+        sockets = bind_sockets(port, host)
+    except (OSError, OverflowError) as error:
+        raise AiccError(f"cannot serve the page at {host}:{port}: {error}; choose another --port") from error
+    make_server(page).add_sockets(sockets)
+    started(sockets[0].getsockname()[1])
+    await asyncio.Event().wait()
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 3] + "..."

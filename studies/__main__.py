@@ -1,0 +1,27 @@
+"""python -m studies COMMAND: our reproduction of the paper, from drives to the results page."""
+
+import sys
+from collections.abc import Sequence
+
+from donkey_aicc import cli
+
+COMMANDS = {
+    "experiment": "record, train, calibrate and evaluate in the embedded simulator, down to the report",
+    "transfer": "judge the bundle of one experiment on the drives of another, such as another track",
+    "repetitions": "put the main numbers of several experiments in one file for the results page",
+    "results": "write the results page of the documentation from a results.json",
+    "protocols": "measure what each injected fault does to the driving, severity by severity",
+    "check-pilot": "count a pilot's laps without a hit and how predictable its mistakes are",
+}
+
+
+PROGRAM = cli.Program("python -m studies", "Our reproduction of the paper.", "studies.commands", COMMANDS)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command of the study."""
+    return cli.main(argv, PROGRAM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+"""`python -m studies experiment`: the paper's whole evaluation in the embedded simulator, from nothing to a report."""
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", required=True, help="folder of the experiment; running again goes on where it stopped")
+    parser.add_argument("--preset", default="quick", help="paper, quick (default), small or tiny")
+    parser.add_argument("--track", default="loop", help="a named track or seed:N (default loop)")
+    parser.add_argument("--seed", type=int, default=0, help="of the drives, and of the models unless --model-seed is given")
+    parser.add_argument("--model-seed", type=int, default=None, help="of split, training and calibration")
+    parser.add_argument("--pilot", default=None, help="pilot that drives (default: the shipped one)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides", help="training setting")
+    parser.add_argument("--workers", type=int, default=2, help="processes for recording and scoring (default 2)")
+    parser.add_argument(
+        "--open-loop",
+        action="store_true",
+        help="also inject the dynamics faults in closed and in open loop and compare (stage 'closed and open loop')",
+    )
+    parser.add_argument("--until", default=None, help="stop after the stage of this name")
+
+
+def run(args: argparse.Namespace) -> int:
+    from studies.experiment import plan_experiment, run_experiment
+
+    experiment = plan_experiment(
+        args.out, args.preset, args.track, args.seed, args.model_seed, args.pilot, tuple(args.overrides), args.workers
+    )
+    run_experiment(experiment, args.until, args.open_loop)
+    if args.until is None:
+        print(f"report: {experiment.layout.report / 'index.html'}")
+    return 0

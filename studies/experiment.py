@@ -1,0 +1,65 @@
+"""All stages in order, with one line per stage; running it again goes on where it stopped."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from donkey_aicc.errors import one_of
+from donkey_aicc.nets.pilot_file import load_pilot
+from donkey_aicc.resources import models_dir
+from donkey_aicc.simulator.tracks import make_track
+from studies import experiment_stages as stages
+from studies import open_loop
+from studies.experiment_stages import Experiment
+from studies.layout import Layout, claim
+from studies.study_presets import PRESETS
+
+STAGES: tuple[tuple[str, Callable[[Experiment], None]], ...] = (
+    ("nominal drives", stages.record_nominal),
+    ("training", stages.train),
+    ("drives under the four protocols", stages.record_protocols),
+    ("scores", stages.score),
+    ("calibrator", stages.calibrate),
+    ("evaluation and report", stages.evaluate_and_report),
+)
+OPEN_LOOP_STAGE = (open_loop.STAGE, open_loop.compare_in_both_loops)
+
+
+def plan_experiment(
+    out: str | Path,
+    preset: str = "quick",
+    track: str = "loop",
+    seed: int = 0,
+    model_seed: int | None = None,
+    pilot: str | Path | None = None,
+    overrides: tuple[str, ...] = (),
+    workers: int = 2,
+) -> Experiment:
+    """Check everything that can be wrong before anything long starts."""
+    one_of("preset", preset, tuple(PRESETS))
+    make_track(track)
+    where = Path(pilot) if pilot is not None else models_dir() / "pilot"
+    load_pilot(where)
+    chosen_seed = seed if model_seed is None else model_seed
+    return Experiment(Layout(Path(out)), PRESETS[preset], track, seed, chosen_seed, where, overrides, workers)
+
+
+def run_experiment(experiment: Experiment, until: str | None = None, with_open_loop: bool = False) -> dict[str, Any]:
+    """Run the stages; returns seconds per stage (near 0 for what was there already)."""
+    # Before the report, so that a finished experiment gets it without another evaluation: --until.
+    chosen = (*STAGES[:-1], OPEN_LOOP_STAGE, STAGES[-1]) if with_open_loop else STAGES
+    names = [name for name, _ in chosen]
+    if until is not None:
+        one_of("--until", until, names)
+    claim(experiment.layout, experiment.about())
+    seconds: dict[str, Any] = {}
+    for number, (name, stage) in enumerate(chosen, start=1):
+        print(f"[{number}/{len(chosen)}] {name}", flush=True)
+        started = time.monotonic()
+        stage(experiment)
+        seconds[name] = round(time.monotonic() - started, 1)
+        print(f"      {seconds[name]:.0f} s", flush=True)
+        if name == until:
+            break
+    return seconds

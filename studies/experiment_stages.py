@@ -1,0 +1,217 @@
+"""The stages of the experiment. Each looks first whether its result is there already."""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc import channels
+from donkey_aicc.calibration.calibrating import Augmented, build_augmented, calibrate_bundle, calibration_drives
+from donkey_aicc.calibration.calibrator_file import weights_fingerprint
+from donkey_aicc.calibration.catalogue import DEFAULT_METHOD
+from donkey_aicc.evaluation.score_files import IMAGINED, write_mark
+from donkey_aicc.faults.severity_ladder import FamilyLadder
+from donkey_aicc.files import read_json, write_json
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.scoring.imagined import imagine_drives
+from donkey_aicc.scoring.imagined_table import ImaginedTable
+from donkey_aicc.scoring.parallel import score_drives
+from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.simulator.driving import Marshal
+from donkey_aicc.simulator.record_drives import plan_nominal, plan_protocol, record
+from donkey_aicc.simulator.tracks import make_track
+from donkey_aicc.training.pipeline import Plan, train_bundle
+from donkey_aicc.training.presets import preset_named
+from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.tubs.load import load_drives
+from donkey_aicc.tubs.tub_contents import numbers
+from donkey_aicc.tubs.tub_reader import read_v2_tub
+from studies.layout import Layout
+from studies.study_presets import ExperimentPreset
+
+RATE_HZ = 20.0  # of the simulated drives
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything that decides the result."""
+
+    layout: Layout
+    preset: ExperimentPreset
+    track: str
+    seed: int
+    model_seed: int  # of split, training and calibration; the drives keep theirs
+    pilot: Path
+    overrides: tuple[str, ...] = ()  # of the training preset
+    workers: int = 2
+
+    def about(self) -> dict[str, Any]:
+        """What must be equal for two runs to be the same experiment."""
+        return {
+            "preset": self.preset.name,
+            "track": self.track,
+            "seed": self.seed,
+            "model_seed": self.model_seed,
+            "overrides": list(self.overrides),
+        }
+
+    def command(self) -> str:
+        """What makes this experiment again."""
+        words = ["donkey-aicc", "experiment", "--out", "exp", "--preset", self.preset.name, "--track", self.track]
+        words += ["--seed", str(self.seed), "--model-seed", str(self.model_seed)]
+        return shlex.join(words + [word for override in self.overrides for word in ("--set", override)])
+
+
+def record_nominal(experiment: Experiment) -> None:
+    preset = experiment.preset
+    plans = plan_nominal(
+        experiment.layout.nominal, experiment.track, preset.nominal_drives, preset.nominal_frames, experiment.seed
+    )
+    record(plans, experiment.pilot, experiment.workers)
+
+
+def record_protocols(experiment: Experiment) -> None:
+    preset = experiment.preset
+    plans = []
+    for protocol, runs in preset.runs.items():
+        folder = experiment.layout.protocol(protocol)
+        plans += plan_protocol(
+            folder, experiment.track, protocol, preset.severities, runs, preset.ood_frames[protocol], experiment.seed
+        )
+    record(plans, experiment.pilot, experiment.workers)
+
+
+def train(experiment: Experiment) -> None:
+    layout = experiment.layout
+    if (layout.bundle / "manifest.json").exists():
+        return
+    loaded = load_drives([layout.nominal], cache_dir=layout.cache)
+    size = experiment.preset
+    preset, overrides = preset_named(size.training_preset, (*size.training, *experiment.overrides))
+    train_bundle(
+        loaded.sequences,
+        Plan(
+            preset=preset,
+            out=layout.bundle,
+            overrides=overrides,
+            seed=experiment.model_seed,
+            device="auto",
+            resume=True,
+            tau=loaded.tau,
+            lane_half_width=loaded.lane_half_width,
+            data={"label_source": "cte", "experiment": experiment.about(), "command": experiment.command()},
+        ),
+    )
+
+
+def score(experiment: Experiment) -> None:
+    """Calibration, D_aug, nominal test and every protocol, each in a file of its own; then the second predictor kind."""
+    layout = experiment.layout
+    names = ["calibration", "augmented", "test", *(f"ood_{protocol}" for protocol in experiment.preset.runs), IMAGINED]
+    if all(layout.scores(name).exists() for name in names):
+        return
+    bundle = Bundle.load(layout.bundle)
+    nominal = _load(experiment, bundle, layout.nominal)
+    calibration = calibration_drives(bundle, nominal)
+    _score_to(experiment, bundle, "calibration", lambda: calibration)
+    _score_to(experiment, bundle, "test", lambda: calibration_drives(bundle, nominal, "test"))
+    if not layout.scores("augmented").exists():
+        settings, preset = experiment.preset.scoring, experiment.preset
+        augmented = build_augmented(
+            bundle,
+            calibration,
+            settings,
+            experiment.model_seed,
+            experiment.workers,
+            preset.augmented_rows,
+            preset.ladder_frames,
+            preset.augmented_severities,
+        )
+        write_json(layout.ladders, {family: ladder.to_json() for family, ladder in augmented.ladders.items()})
+        augmented.table.save(layout.scores("augmented"))
+    write_mark(layout.scores("test").parent, weights_fingerprint(bundle))
+    for protocol in experiment.preset.runs:
+        _score_to(experiment, bundle, f"ood_{protocol}", lambda: _load(experiment, bundle, layout.protocol(protocol)))  # noqa: B023
+    _imagine(experiment, bundle, nominal)
+
+
+def _imagine(experiment: Experiment, bundle: Bundle, nominal: list[Drive]) -> None:
+    layout = experiment.layout
+    if layout.scores(IMAGINED).exists():
+        return
+    drives = calibration_drives(bundle, nominal, "test")
+    for protocol in experiment.preset.runs:
+        drives += _load(experiment, bundle, layout.protocol(protocol))
+    imagine_drives(bundle, drives, experiment.preset.scoring).save(layout.scores(IMAGINED))
+
+
+def _score_to(experiment: Experiment, bundle: Bundle, name: str, sequences: Callable[[], list[Drive]]) -> None:
+    path = experiment.layout.scores(name)
+    if path.exists():
+        return
+    preset = experiment.preset
+    table = score_drives(
+        bundle,
+        sequences(),
+        settings=preset.scoring,
+        batch=preset.batch,
+        workers=experiment.workers,
+        title=f"scoring {name}",
+    )
+    table.save(path)
+
+
+def _load(experiment: Experiment, bundle: Bundle, folder: Path) -> list[Drive]:
+    manifest = bundle.manifest
+    loaded = load_drives([folder], tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=experiment.layout.cache)
+    return loaded.sequences
+
+
+def calibrate(experiment: Experiment) -> None:
+    layout = experiment.layout
+    bundle = Bundle.load(layout.bundle)
+    if bundle.calibrator_path.exists():
+        return
+    stored_ladders = read_json(layout.ladders, f"remove {layout.ladders.parent} and run again")
+    ladders = {family: FamilyLadder.from_json(stored) for family, stored in stored_ladders.items()}
+    augmented = Augmented(ScoreTable.load(layout.scores("augmented")), ladders)
+    calibration = ScoreTable.load(layout.scores("calibration"))
+    result = calibrate_bundle(bundle, calibration, augmented, experiment.preset.scoring, DEFAULT_METHOD, experiment.model_seed)
+    for warning in result.about["warnings"]:
+        print(f"   note: {warning}")
+
+
+def evaluate_and_report(experiment: Experiment) -> None:
+    """results.json holds no wall-clock time, so that the same seed gives the same bytes; timings stand in a file beside it."""
+    from benchmarks.runtime import measure_runtime, timed_calibrators
+    from donkey_aicc.evaluation.early_warning import Driving
+    from donkey_aicc.evaluation.report import write_report
+    from donkey_aicc.evaluation.study import evaluate
+
+    layout, preset = experiment.layout, experiment.preset
+    bundle = Bundle.load(layout.bundle)
+    ood = {protocol: ScoreTable.load(layout.scores(f"ood_{protocol}")) for protocol in preset.runs}
+    calibration, augmented, test = (ScoreTable.load(layout.scores(name)) for name in ("calibration", "augmented", "test"))
+    results = evaluate(
+        calibration,
+        augmented,
+        test,
+        ood,
+        seeds=preset.split_seeds,
+        seed=experiment.model_seed,
+        driving=Driving(Marshal().departed_m, RATE_HZ, _frames_per_lap(experiment)),
+        imagined=ImaginedTable.load(layout.scores(IMAGINED)),
+        runtime=measure_runtime(bundle, timed_calibrators(calibration, augmented), preset.scoring),
+        about=experiment.about(),
+    )
+    write_report(results, layout.report)
+
+
+def _frames_per_lap(experiment: Experiment) -> float:
+    """From the mean speed of the nominal drives."""
+    tubs = sorted(experiment.layout.nominal.iterdir())
+    speeds = np.concatenate([numbers(read_v2_tub(tub).records, channels.SPEED) for tub in tubs])
+    return make_track(experiment.track).length_m / float(np.nanmean(speeds)) * RATE_HZ

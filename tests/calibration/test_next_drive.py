@@ -1,0 +1,46 @@
+"""Spreads that still hold on the next drive."""
+
+import numpy as np
+import pytest
+
+from donkey_aicc.calibration.mahalanobis import MahalanobisScore
+from donkey_aicc.calibration.next_drive import next_drive_spread, too_few_drives, widening
+
+
+def drives(rng: np.random.Generator, count: int, frames: int = 100, between: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    names = np.repeat([f"d{number}" for number in range(count)], frames)
+    return np.repeat(rng.normal(0, between, count), frames) + rng.normal(0, 0.3, count * frames), names
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 12])
+def test_the_next_drive_lies_within_two_spreads_as_often_as_promised(count: int) -> None:
+    """A drive beyond mean + 2 deviations should be as rare as a normal value is: one in 43, whatever the number of drives."""
+    rng, beyond, tries = np.random.default_rng(count), 0, 3000
+    for _ in range(tries):
+        values, names = drives(rng, count, frames=4)
+        mu, sigma = next_drive_spread(values, names)
+        beyond += rng.normal(0, 1.0) > mu + 2 * sigma
+    assert beyond / tries < 0.035
+
+
+def test_few_drives_widen_more_and_are_told_of() -> None:
+    factors = [widening(count) for count in (2, 4, 12, 100)]
+    assert factors == sorted(factors, reverse=True) and factors[-1] < 1.03
+    assert "promised" in too_few_drives(4) and "8.5" in too_few_drives(2)
+    assert "sharper" in too_few_drives(8) and too_few_drives(12) == ""
+
+
+def test_one_drive_is_taken_to_differ_from_the_next_as_its_frames_do() -> None:
+    values, names = drives(np.random.default_rng(0), 1)
+    assert next_drive_spread(values, names)[1] == pytest.approx(values.std() * np.sqrt(2))
+
+
+def test_a_distance_with_drives_judges_each_by_the_others() -> None:
+    rng = np.random.default_rng(1)
+    x, names = rng.normal(size=(300, 3)), np.repeat(["a", "b", "c"], 100)
+    x[names == "c"] += 2.0
+    fitted = MahalanobisScore.fit(x, 0.1, names)
+    held_out = np.concatenate([MahalanobisScore.fit(x[names != name], 0.1).distance(x[names == name]) for name in "abc"])
+    mu, sigma = next_drive_spread(held_out, names)
+    assert (fitted.mu, fitted.sigma) == pytest.approx((mu, sigma))
+    assert fitted.normalised(x).max() < 1.0 < MahalanobisScore.fit(x, 0.1).normalised(x).max()

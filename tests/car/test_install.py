@@ -1,0 +1,262 @@
+"""Our call goes into a standard manage.py, and out again, without touching anything else."""
+
+import io
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from donkey_aicc import channels, cli
+from donkey_aicc.car.install_parts import FORMER_CALLS, with_call, without_call
+from donkey_aicc.errors import AiccError
+from tests.car_under_test import free_port, read_tub, write_settings
+from tests.monitor_under_test import add_calibrator, make_bundle
+from tests.page_under_test import Page
+
+SMALL = b"""import donkeycar as dk
+
+def drive(cfg):
+    V = dk.vehicle.Vehicle()
+    add_camera(V, cfg, "single")
+    add_drivetrain(V, cfg)
+    inputs, types = ["cam/image_array"], ["image_array"]
+    writer = TubWriter(cfg.DATA_PATH, inputs=inputs, types=types)
+"""
+
+
+@pytest.fixture
+def donkey_car(tmp_path):
+    """What `donkey createcar` makes."""
+    from donkeycar.management.base import CreateCar
+
+    CreateCar().create_car(str(tmp_path / "mycar"))
+    return tmp_path / "mycar"
+
+
+def install(car, *options):
+    return cli.main(["install", str(car), *options])
+
+
+def test_install_twice_and_undo(donkey_car, capsys):
+    file = donkey_car / "manage.py"
+    before, mode = file.read_bytes(), file.stat().st_mode
+    assert install(donkey_car, "--yes") == 0
+    shown = capsys.readouterr().out
+    installed = file.read_text()
+    assert installed.count("aicc.add_aicc(") == shown.count("aicc.add_aicc(") == 1
+    assert len(installed.splitlines()) == len(before.splitlines()) + 3
+    assert file.stat().st_mode == mode
+    assert (donkey_car / "manage.py.before-aicc").read_bytes() == before
+
+    assert install(donkey_car, "--yes") == 0
+    assert "already has our call" in capsys.readouterr().out
+    assert file.read_text() == installed
+
+    assert install(donkey_car, "--undo", "--yes") == 0
+    assert file.read_bytes() == before
+    assert file.stat().st_mode == mode
+    assert not (donkey_car / "manage.py.before-aicc").exists()
+    assert install(donkey_car, "--undo", "--yes") == 0
+    assert "has none of our lines" in capsys.readouterr().out
+
+
+def test_the_call_stands_right_before_the_tub(donkey_car):
+    lines = [line.strip() for line in with_call((donkey_car / "manage.py").read_bytes()).decode().splitlines()]
+
+    def at(start):
+        return next(number for number, line in enumerate(lines) if line.startswith(start))
+
+    assert at("inputs, types = aicc.add_aicc(V, cfg, inputs, types)") == at("tub_writer = TubWriter(") - 1
+
+
+def test_the_three_calls_of_an_earlier_version_are_replaced(donkey_car):
+    file = donkey_car / "manage.py"
+    before = file.read_text()
+    mark = "  # donkey_aicc\n"
+    calls = {
+        "    add_camera(V, cfg, camera_type)\n": "{place}    aicc.add_sensor_faults(V, cfg){mark}",
+        "    add_drivetrain(V, cfg)\n": "    aicc.add_command_stage(V, cfg){mark}{place}",
+        "    tub_writer = TubWriter(": "    inputs, types = aicc.add_monitor(V, cfg, inputs, types){mark}{place}",
+    }
+    old = f"from donkey_aicc import wiring as aicc{mark}aicc.plain_errors(){mark}" + before
+    for place, text in calls.items():
+        assert old.count(place) == 1
+        old = old.replace(place, text.format(place=place, mark=mark))
+    file.write_text(old)
+    assert install(donkey_car, "--yes") == 0
+    assert file.read_bytes() == with_call(before.encode())
+    assert not any(call in file.read_text() for call in FORMER_CALLS)
+    assert install(donkey_car, "--undo", "--yes") == 0
+    assert file.read_text() == before
+
+
+def test_nobody_to_ask_changes_nothing(donkey_car, monkeypatch, capsys):
+    before = (donkey_car / "manage.py").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert install(donkey_car) == 2
+    assert "add --yes" in capsys.readouterr().err
+    assert (donkey_car / "manage.py").read_bytes() == before
+
+
+def test_later_changes_of_the_user_survive_undo(donkey_car):
+    file = donkey_car / "manage.py"
+    install(donkey_car, "--yes")
+    file.write_text(file.read_text() + "\n# my own line\n")
+    install(donkey_car, "--undo", "--yes")
+    assert file.read_text().endswith("# my own line\n")
+    assert "aicc" not in file.read_text()
+    backup = donkey_car / "manage.py.before-aicc"
+    first = backup.read_bytes()
+    install(donkey_car, "--yes")
+    assert backup.read_bytes() == first
+    assert (donkey_car / "manage.py.before-aicc.2").exists()
+
+
+def test_another_template_is_refused_with_what_is_missing(tmp_path, capsys):
+    from donkeycar.management.base import CreateCar
+
+    CreateCar().create_car(str(tmp_path), template="basic")
+    before = (tmp_path / "manage.py").read_bytes()
+    assert install(tmp_path, "--yes") == 2
+    complaint = capsys.readouterr().err
+    assert "add_camera(V, cfg, ...) is missing" in complaint
+    assert "TubWriter" not in complaint.split("Nothing was changed")[0]
+    assert (tmp_path / "manage.py").read_bytes() == before
+    assert not (tmp_path / "manage.py.before-aicc").exists()
+
+
+def test_cv_control_has_the_same_places(tmp_path):
+    from donkeycar.management.base import CreateCar
+
+    CreateCar().create_car(str(tmp_path), template="cv_control")
+    assert install(tmp_path, "--yes") == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (b"    add_camera", b"    add_camera(V, cfg)\n    add_camera", "add_camera(V, cfg, ...) stands there 2 times"),
+        (b'    add_camera(V, cfg, "single")\n', b"", "add_camera(V, cfg, ...) is missing"),
+        (b"types=types", b"types=[]", "TubWriter(..., inputs=..., types=...) is missing"),
+        (b"add_drivetrain(V, cfg)\n", b"pass\ndef more(V, cfg):\n    add_drivetrain(V, cfg)\n", "different functions"),
+        (b"    writer =", b"    x = 1; writer =", "more than one statement"),
+        (b"types=types)", b"types=types); x = 1", "more than one statement"),
+        (b"import", b"imp ort", "is not valid Python"),
+        (b"V = dk.vehicle.Vehicle()", b"V = 1; aicc.add_monitor(V)", "add_monitor in lines without our mark"),
+    ],
+)
+def test_an_unexpected_file_is_refused(old, new, complaint):
+    assert with_call(SMALL) != SMALL
+    with pytest.raises(AiccError) as error:
+        with_call(SMALL.replace(old, new, 1))
+    assert complaint in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        SMALL,
+        SMALL.replace(b"\n", b"\r\n"),
+        SMALL.replace(b"    ", b"\t"),
+        b"\xef\xbb\xbf" + SMALL,
+        b"# -*- coding: latin-1 -*-\n# caf\xe9\n" + SMALL,
+        SMALL.replace(b"def drive", b"\x0c\ndef drive"),
+        SMALL.replace(b"V, cfg", b"car, settings").rstrip(b"\n"),
+        SMALL.replace(b"import donkeycar as dk\n", b""),
+        SMALL.replace(b"TubWriter(cfg.DATA_PATH, ", b"TubWriter(\n        cfg.DATA_PATH, ").replace(b"types)", b"types)  # ink"),
+    ],
+)
+def test_everything_else_stays_byte_for_byte(source):
+    installed = with_call(source)
+    assert len(installed) > len(source)
+    assert installed.count(b"\r\n") in (0, installed.count(b"\n"))
+    assert with_call(installed) == installed
+    assert without_call(installed) == source
+
+
+def test_calls_without_our_mark_are_left_to_the_user():
+    with pytest.raises(AiccError, match="add_monitor in lines without our mark"):
+        without_call(b"aicc.add_monitor(V, cfg, inputs, types)\n")
+
+
+def test_a_folder_without_manage_py_is_named(tmp_path, capsys):
+    assert install(tmp_path, "--yes") == 2
+    assert "no manage.py at" in capsys.readouterr().err
+
+
+def mock_car(car, **settings):
+    """No hardware; returns the port of the web page."""
+    port = free_port()
+    mock = {"CAMERA_TYPE": "MOCK", "DRIVE_TRAIN_TYPE": "MOCK", "USE_JOYSTICK_AS_DEFAULT": False, "WEB_CONTROL_PORT": port}
+    write_settings(car, **mock, **settings)
+    return port
+
+
+def test_the_installed_car_drives_200_loops_with_a_mock_camera(donkey_car):
+    async def record(page):
+        await page.send(recording=True, throttle=0.2, angle=0.1)
+
+    install(donkey_car, "--yes")
+    port = mock_car(donkey_car, MAX_LOOPS=200, DRIVE_LOOP_HZ=60)
+    process = _start(donkey_car)
+    try:
+        Page(donkey_car, port).play(record)
+        _, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert "Vehicle executed 200 steps" in err, err
+    assert process.returncode == 0
+    records, manifest = read_tub(donkey_car / "data")
+    assert records
+    assert {channels.IMAGE, "user/angle", "steering", "throttle"} <= set(records[0])
+    assert {"steering", "throttle"} <= set(manifest.inputs)
+
+
+def test_the_installed_car_injects_monitors_and_marks(donkey_car, tmp_path):
+    async def story(page):
+        await page.send(recording=True, drive_mode="local")
+        for button in ("w1", "w1", "w2"):  # arms, darkens, marks
+            await page.click(button)
+        await page.send(drive_mode="user")
+
+    install(donkey_car, "--yes")
+    add_calibrator(make_bundle(tmp_path / "bundle"))
+    port = mock_car(donkey_car, RECORD_DURING_AI=True, AICC_INJECT_BUTTONS=True, AICC_INJECT_ARM_S=600, AICC_MARK_BUTTON="w2")
+    write_settings(donkey_car, AICC_BUNDLE=str(tmp_path / "bundle"))
+    process = _start(donkey_car)
+    try:
+        Page(donkey_car, port).play(story)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert "Traceback" not in err, err
+    records, _ = read_tub(donkey_car / "data")
+    told = [(record["user/mode"], record[channels.INJECT_PROTOCOL], record[channels.UNSAFE_MARK]) for record in records]
+    wanted = [("local", "", False), ("local", "dark", False), ("local", "dark", True), ("user", "", True)]
+    assert [state for state in dict.fromkeys(told) if told.count(state) > 1] == wanted
+    assert {record[channels.STATUS] for record in records} <= {"warming up", "ok", "camera frozen", "scores stale"}
+    assert all(len(record[channels.CONFIDENCE]) == 2 for record in records)
+
+
+def test_a_mistake_in_an_installed_car_is_one_line_and_exit_code_2(donkey_car):
+    install(donkey_car, "--yes")
+    write_settings(donkey_car, CAMERA_TYPE="MOCK", DRIVE_TRAIN_TYPE="MOCK", AICC_SIMM=True)
+    process = _start(donkey_car)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert "donkey_aicc: unknown setting AICC_SIMM. Did you mean AICC_SIM?" in err
+    assert "Traceback" not in err
+
+
+def _start(car):
+    """As from a terminal: a script that runs the tests in the background hands an ignored Ctrl-C down to them."""
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "drive"],
+        cwd=car,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )

@@ -1,0 +1,140 @@
+"""add_aicc with injection, monitor and governor switched on."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from donkeycar.vehicle import Vehicle
+
+from donkey_aicc import channels
+from donkey_aicc.car import wiring
+from donkey_aicc.car.tub_channels import MONITOR_CHANNELS
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.parts.injection_control import InjectionButtons
+from tests.monitor_under_test import SETTINGS, add_calibrator, make_bundle
+
+
+@pytest.fixture
+def monitor_bundle(tmp_path):
+    return make_bundle(tmp_path / "bundle")
+
+
+def settings(tmp_path, **changes):
+    defaults = {"DATA_PATH": str(tmp_path / "data"), "DRIVE_LOOP_HZ": 20, "DONKEY_GYM": False}
+    return SimpleNamespace(**{**defaults, **changes})
+
+
+class Camera:
+    def __init__(self):
+        self.rng = np.random.default_rng(0)
+
+    def run(self):
+        return self.rng.integers(60, 200, (120, 160, 3)).astype(np.uint8), 0.1, 0.9
+
+
+class Joystick:
+    def __init__(self):
+        self.triggers = {}
+
+    def set_button_down_trigger(self, button, action):
+        self.triggers[button] = action
+
+    def run(self):
+        return None
+
+
+def make_car(cfg, mode="local"):
+    vehicle = Vehicle()
+    vehicle.mem[channels.MODE] = mode
+    vehicle.add(Camera(), outputs=[channels.IMAGE, channels.STEERING, channels.THROTTLE])
+    joystick = Joystick()
+    vehicle.add(joystick)
+    inputs, types = wiring.add_aicc(vehicle, cfg)
+    return vehicle, joystick, dict(zip(inputs, types, strict=True))
+
+
+def tick(vehicle, *names):
+    vehicle.update_parts()
+    return vehicle.mem.get(list(names))
+
+
+def test_a_real_car_has_no_injector_unless_asked(tmp_path):
+    vehicle, _, tub = make_car(settings(tmp_path))
+    assert len(vehicle.parts) == 2 and set(tub) == {"steering", "throttle"}
+
+
+def test_a_real_car_injects_only_when_armed_and_caps_the_throttle(tmp_path):
+    cfg = settings(tmp_path, AICC_INJECT="bias:1", AICC_INJECT_JOYSTICK_BUTTON="L1", AICC_INJECT_STOP_BUTTON="R1")
+    vehicle, joystick, tub = make_car(cfg)
+    assert tub[channels.INJECT_PROTOCOL] == "str" and not any(isinstance(e["part"], InjectionButtons) for e in vehicle.parts)
+    told = (channels.INJECT_PROTOCOL, channels.THROTTLE)
+    assert tick(vehicle, *told) == ["", 0.9]
+    joystick.triggers["L1"]()
+    assert tick(vehicle, *told) == ["bias", 0.5]
+    joystick.triggers["R1"]()
+    assert tick(vehicle, *told) == ["", 0.9]
+
+
+def test_web_buttons_in_a_simulator(tmp_path):
+    vehicle, _, _ = make_car(settings(tmp_path, DONKEY_GYM=True, AICC_INJECT_BUTTON_SEVERITY=5))
+    vehicle.mem["web/w1"] = True
+    tick(vehicle)
+    vehicle.mem["web/w1"] = False
+    assert tick(vehicle, channels.INJECT_PROTOCOL, channels.INJECT_SEVERITY) == ["dark", 5]
+    vehicle.mem["web/w5"] = True
+    tick(vehicle)
+    assert tick(vehicle, channels.INJECT_PROTOCOL) == [""]
+
+
+def test_clean_frame_goes_to_the_tub_on_request(tmp_path):
+    cfg = settings(tmp_path, DONKEY_GYM=True, AICC_INJECT="dark:5", AICC_RECORD_CLEAN=True)
+    vehicle, _, tub = make_car(cfg)
+    seen, clean = tick(vehicle, channels.IMAGE, channels.CLEAN_IMAGE)
+    assert tub[channels.CLEAN_IMAGE] == "image_array" and clean.mean() > 3 * seen.mean()
+
+
+def test_monitor_with_and_without_a_calibrator(tmp_path, monitor_bundle):
+    cfg = settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), AICC_SCORER_THREADED=False)
+    vehicle, _, tub = make_car(cfg)
+    p_tta, confidence, status = tick(vehicle, channels.P_TTA, channels.CONFIDENCE, channels.STATUS)
+    assert status == "no calibrator" and confidence == [min(p, 0.5) for p in p_tta]
+    assert set(MONITOR_CHANNELS) <= set(tub)
+    add_calibrator(monitor_bundle)
+    vehicle, _, _ = make_car(cfg)
+    assert tick(vehicle, channels.STATUS, channels.SCORES_VALID) == ["warming up", False]
+    values = vehicle.mem.get(list(MONITOR_CHANNELS))
+    json.dumps(values, allow_nan=False)
+    make_car(settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), AICC_SCORE_SAMPLES=SETTINGS.samples))
+    for key in ("AICC_SCORE_SAMPLES", "AICC_ROLLOUT_EVERY", "AICC_TTA_VIEWS", "AICC_MONITOR_SEED"):
+        with pytest.raises(ConfigError, match=f"{key} must be .*, as when the calibrator was fitted .*, got 7"):
+            make_car(settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), **{key: 7}))
+    (monitor_bundle / "calibrator.json").write_text("{")
+    with pytest.raises(AiccError, match="calibrator.json is damaged"):
+        make_car(cfg)
+
+
+def test_governor_slows_the_pilot_and_is_recorded(tmp_path, monitor_bundle):
+    cfg = settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), AICC_SCORER_THREADED=False)
+    cfg.AICC_GOVERNOR, cfg.AICC_GOVERNOR_STOP_AT, cfg.AICC_GOVERNOR_FULL_AT = True, 0.8, 0.9
+    vehicle, _, tub = make_car(cfg)
+    assert tub[channels.ACTION] == "str"
+    assert tick(vehicle, channels.THROTTLE, channels.ACTION) == [0.0, "stopped"]
+    vehicle.mem[channels.MODE] = "user"
+    assert tick(vehicle, channels.THROTTLE, channels.ACTION) == [0.9, "off"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("AICC_INJECT", "fog:1", "injection 'fog:1'"),
+        ("AICC_INJECT_PARAMETERS", {"dark": 1}, "AICC_INJECT_PARAMETERS"),
+        ("AICC_INJECT_ARM_S", 0, "AICC_INJECT_ARM_S must be >= 0.1, got 0"),
+        ("AICC_GOVERNOR", True, "AICC_GOVERNOR = True needs a monitor: set AICC_BUNDLE"),
+        ("AICC_BUNDLE", "nowhere", "nowhere"),
+    ],
+)
+def test_mistakes_end_the_program_before_the_car_moves(tmp_path, key, value, words):
+    with pytest.raises(AiccError, match=words) as raised:
+        make_car(settings(tmp_path, **{"AICC_INJECT": "dark:1", "AICC_INJECT_BUTTONS": True, key: value}))
+    assert isinstance(raised.value, ConfigError) or key == "AICC_BUNDLE"

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+import torch
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.pilot_file import save_pilot
+from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.nets.torch_pilot import TorchPilot
+
+
+@pytest.fixture
+def pilot(tmp_path):
+    torch.manual_seed(2)
+    save_pilot(tmp_path, PilotNet(), {})
+    pilot = TorchPilot()
+    pilot.load(str(tmp_path))
+    return pilot
+
+
+def test_drives_from_any_frame_size(pilot):
+    rng = np.random.default_rng(0)
+    for shape in ((120, 160, 3), (60, 80, 3), (240, 320, 3)):
+        frame = rng.integers(0, 256, shape, dtype=np.uint8)
+        frame.flags.writeable = False
+        command = pilot.run(frame)
+        assert all(isinstance(value, float) and -1 <= value <= 1 for value in command)
+        assert pilot.run(frame) == command
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        None,
+        "x",
+        np.zeros((120, 160, 3), np.int32),
+        np.full((4, 4, 3), 255.0),
+        np.zeros((4, 4, 2), np.uint8),
+        np.zeros((0, 4, 3), np.uint8),
+    ],
+)
+def test_a_frame_it_cannot_use_stops_the_car(pilot, frame):
+    assert pilot.run(frame) == (0.0, 0.0)
+
+
+def test_without_weights_the_car_stands():
+    assert TorchPilot().run(np.zeros((120, 160, 3), np.uint8)) == (0.0, 0.0)
+
+
+def test_a_bad_file_is_refused_at_load(tmp_path):
+    (tmp_path / "broken.safetensors").write_bytes(b"junk")
+    with pytest.raises(AiccError, match="corrupt"):
+        TorchPilot().load(tmp_path / "broken.safetensors")

@@ -1,0 +1,51 @@
+"""Numbers of single frames: each of them answers to what it is named after."""
+
+import numpy as np
+import pytest
+
+from donkey_aicc.scoring.frame_stats import FRAME_STATS, FrameStats, sideways_shift
+
+ERROR = np.array([1e-3])
+
+
+@pytest.fixture
+def scene():
+    """(1, 3, 64, 64): soft coloured blobs."""
+    x = np.linspace(0, 4 * np.pi, 64)
+    picture = 0.5 + 0.2 * np.sin(x)[None, :] * np.cos(x)[:, None]
+    return np.stack([picture, 0.8 * picture, 0.6 * picture])[None].astype(np.float32)
+
+
+def stats_of(*pictures):
+    stats = FrameStats()
+    for picture in pictures:
+        row = stats.update(picture, ERROR)
+    return dict(zip(FRAME_STATS, row[0], strict=True))
+
+
+def test_a_darker_picture_has_less_light_and_nothing_else(scene):
+    bright, dark = stats_of(scene), stats_of(0.3 * scene)
+    assert dark["light"] < bright["light"] - 1.0
+    for name in ("contrast", "sharpness", "colour"):
+        assert dark[name] == pytest.approx(bright[name], abs=0.05)
+
+
+def test_noise_sharpens_and_grey_has_no_colour(scene):
+    rng = np.random.default_rng(0)
+    noisy = np.clip(scene + rng.normal(0, 0.1, scene.shape), 0, 1)
+    assert stats_of(noisy)["sharpness"] > stats_of(scene)["sharpness"] + 0.5
+    grey = np.repeat(scene.mean(axis=1, keepdims=True), 3, axis=1)
+    assert stats_of(grey)["colour"] < stats_of(scene)["colour"] - 1.0
+
+
+def test_the_same_picture_again_is_repeated_and_does_not_move(scene):
+    again, moved = stats_of(scene, scene), stats_of(scene, np.roll(scene, 1, axis=3))
+    assert again["repeated"] == 1.0 and moved["repeated"] == 0.0
+    assert again["motion"] < moved["motion"] - 1.0
+    assert np.isnan(stats_of(scene)["motion"])
+
+
+@pytest.mark.parametrize("pixels", [-2, -1, 0, 1, 2])
+def test_sideways_movement_is_measured_in_pixels(scene, pixels):
+    grey = scene.mean(axis=1)
+    assert sideways_shift(grey, np.roll(grey, pixels, axis=2))[0] == pytest.approx(pixels, abs=0.25)

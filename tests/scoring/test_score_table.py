@@ -1,0 +1,88 @@
+"""The table survives a round trip through both file formats and refuses what does not fit together."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.scoring.score_table import ScoreTable, concatenate
+from tests.synthetic_scores import synthetic_table
+
+
+def table(**settings: object) -> ScoreTable:
+    return synthetic_table(np.random.default_rng(5), sequences=3, length=60, **settings)  # type: ignore[arg-type]
+
+
+def need_parquet(suffix: str) -> None:
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_a_saved_table_comes_back_equal(tmp_path: Path, suffix: str) -> None:
+    need_parquet(suffix)
+    stored = table(warm_up=10)
+    stored.save(tmp_path / f"scores{suffix}")
+    loaded = ScoreTable.load(tmp_path / f"scores{suffix}")
+    for column in fields(ScoreTable):
+        before, after = getattr(stored, column.name), getattr(loaded, column.name)
+        assert before.dtype.kind == after.dtype.kind, column.name
+        np.testing.assert_array_equal(before, after, err_msg=column.name)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_a_table_without_rows_comes_back(tmp_path: Path, suffix: str) -> None:
+    need_parquet(suffix)
+    empty = table().select(np.zeros(180, dtype=bool))
+    empty.save(tmp_path / f"scores{suffix}")
+    loaded = ScoreTable.load(tmp_path / f"scores{suffix}")
+    assert len(loaded) == 0 and loaded.p_safe.shape == empty.p_safe.shape and loaded.horizons.tolist() == empty.horizons.tolist()
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_extra_columns_are_for_other_readers(tmp_path: Path, suffix: str) -> None:
+    table = synthetic_table(np.random.default_rng(0))
+    path = tmp_path / f"scores{suffix}"
+    table.save(path, {"rho": np.zeros(len(table))})
+    np.testing.assert_array_equal(ScoreTable.load(path).index, table.index)
+    with pytest.raises(AiccError, match="column rho has 1 rows"):
+        table.save(path, {"rho": np.zeros(1)})
+
+
+def test_sequences_can_be_picked_by_name() -> None:
+    full = table()
+    picked = full.of_sequences(["nominal002", "nominal000"])
+    assert picked.sequences() == ["nominal000", "nominal002"] and len(picked) == 120
+
+
+def test_concatenate_keeps_order_and_refuses_other_horizons() -> None:
+    first, second = table(), table(protocol="fog")
+    both = concatenate([first, second])
+    assert both.sequences() == first.sequences() + second.sequences()
+    with pytest.raises(AiccError, match="different horizons"):
+        concatenate([first, table(horizons=(1, 5))])
+    with pytest.raises(AiccError, match="no score tables"):
+        concatenate([])
+
+
+def test_columns_of_unequal_length_are_refused() -> None:
+    with pytest.raises(AiccError, match="column rho_raw has 3 rows, expected 180"):
+        replace(table(), rho_raw=np.zeros(3))
+
+
+def test_unknown_horizon_is_named() -> None:
+    assert table().horizon_column(10) == 2
+    with pytest.raises(AiccError, match="got 7"):
+        table().horizon_column(7)
+
+
+def test_missing_damaged_and_misnamed_files_are_explained(tmp_path: Path) -> None:
+    with pytest.raises(AiccError, match="no score file"):
+        ScoreTable.load(tmp_path / "absent.npz")
+    (tmp_path / "broken.npz").write_bytes(b"not a zip")
+    with pytest.raises(AiccError, match="not a readable score file"):
+        ScoreTable.load(tmp_path / "broken.npz")
+    with pytest.raises(AiccError, match="must end in .npz or .parquet"):
+        table().save(tmp_path / "scores.csv")

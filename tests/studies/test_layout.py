@@ -1,0 +1,42 @@
+"""An experiment's folder belongs to one experiment."""
+
+import pytest
+
+from donkey_aicc.errors import AiccError
+from studies.experiment import plan_experiment
+from studies.layout import Layout, claim
+from studies.study_presets import PRESETS
+
+ABOUT = {"preset": "tiny", "track": "loop", "seed": 0}
+
+
+def test_the_same_experiment_goes_on_and_another_is_refused(tmp_path):
+    layout = Layout(tmp_path / "exp")
+    claim(layout, ABOUT)
+    claim(layout, ABOUT)
+    with pytest.raises(AiccError, match="holds another experiment .track 'loop' there, 'oval' now"):
+        claim(layout, ABOUT | {"track": "oval"})
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path):
+    (tmp_path / "holiday.jpg").write_bytes(b"beach")
+    with pytest.raises(AiccError, match="not empty"):
+        claim(Layout(tmp_path), ABOUT)
+    assert [path.name for path in tmp_path.iterdir()] == ["holiday.jpg"]
+
+
+@pytest.mark.parametrize(("wrong", "said"), [({"preset": "huge"}, "huge"), ({"track": "moon"}, "moon"), ({"pilot": "no"}, "no")])
+def test_mistakes_are_found_before_anything_starts(tmp_path, wrong, said):
+    with pytest.raises(AiccError, match=said):
+        plan_experiment(tmp_path / "exp", **wrong)
+    assert not (tmp_path / "exp").exists()
+
+
+def test_quick_covers_the_papers_sequences_and_frames():
+    paper = {"dark": (7, 4858), "blur": (8, 4703), "bias": (17, 10117), "latency": (5, 2575)}
+    quick = PRESETS["quick"]
+    for protocol, (sequences, frames) in paper.items():
+        drives = quick.runs[protocol] * len(quick.severities)
+        assert quick.runs[protocol] >= 4
+        assert drives >= sequences
+        assert drives * (quick.ood_frames[protocol] - 100) >= frames

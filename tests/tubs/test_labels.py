@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.tubs.drive import make_drive
+from donkey_aicc.tubs.labels import (
+    auto_tau,
+    horizon_labels,
+    read_label_csv,
+    safe_from_cte,
+    safe_from_marks,
+    safe_from_takeovers,
+    takeover_count,
+)
+
+NAN = float("nan")
+
+
+def drive_with_cte(cte, **extra):
+    return make_drive("tub", "a", np.zeros((len(cte), 64, 64, 3), np.uint8), np.zeros((len(cte), 2)), cte=cte, **extra)
+
+
+def test_labels_are_looked_up_ahead_and_never_padded():
+    labels = horizon_labels(np.array([1, 0, NAN, 1]), (0, 1, 3, 9))
+    expected = [[1, 0, 1, NAN], [0, NAN, NAN, NAN], [NAN, 1, NAN, NAN], [1, NAN, NAN, NAN]]
+    np.testing.assert_array_equal(labels, np.array(expected, dtype=np.float32))
+    assert horizon_labels(np.empty(0), (1, 5)).shape == (0, 2)
+
+
+def test_cte_on_the_threshold_is_safe_and_unknown_cte_is_unlabelled():
+    safe = safe_from_cte(np.array([0.0, 0.3, -0.3, 0.31, NAN]), tau=0.3)
+    np.testing.assert_array_equal(safe, np.array([1, 1, 1, 0, NAN], dtype=np.float32))
+    np.testing.assert_array_equal(safe_from_cte(np.array([2.0, 0.0]), tau=0.5, centre=2.0), [1, 0])
+
+
+@pytest.mark.parametrize("tau", [0.0, -1.0, NAN, float("inf")])
+def test_an_impossible_tau_is_refused(tau):
+    with pytest.raises(ConfigError, match="tau"):
+        safe_from_cte(np.zeros(3), tau)
+
+
+def test_auto_tau_makes_half_of_the_nominal_frames_safe():
+    rng = np.random.default_rng(0)
+    nominal = [drive_with_cte(rng.normal(0.5, 0.3, 101)) for _ in range(3)]
+    shifted = drive_with_cte(np.full(500, 9.0), protocol="dark", severity=3)
+    tau = auto_tau([*nominal, shifted], centre=0.5)
+    share = np.mean(np.concatenate([safe_from_cte(sequence.cte, tau, 0.5) for sequence in nominal]))
+    assert abs(share - 0.5) < 0.01
+
+
+def test_auto_tau_without_cte_says_what_to_do():
+    with pytest.raises(AiccError, match="CSV"):
+        auto_tau([drive_with_cte(np.full(4, NAN))])
+    with pytest.raises(AiccError, match="--tau"):
+        auto_tau([drive_with_cte(np.zeros(9))])
+
+
+def test_takeover_condemns_the_second_before_it_and_leaves_the_person_unlabelled():
+    mode = np.array(["local"] * 30 + ["user"] * 5 + ["local_angle"] * 5)
+    safe = safe_from_takeovers(mode, np.arange(40) * 0.1, window_s=1.0)
+    assert takeover_count(mode) == 1
+    assert np.all(safe[:20] == 1) and np.all(safe[20:30] == 0) and np.isnan(safe[30:35]).all() and np.all(safe[35:] == 1)
+
+
+def test_a_mark_condemns_its_frames_and_the_second_before():
+    marks = np.zeros(20)
+    marks[12:14], marks[19] = 1, NAN
+    safe = safe_from_marks(marks, np.arange(20) * 0.25, window_s=1.0)
+    assert safe[:8].tolist() == [1] * 8 and safe[8:14].tolist() == [0] * 6 and safe[14:19].tolist() == [1] * 5
+    assert np.isnan(safe[19])
+
+
+def test_label_file_with_cte_and_gaps(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("\ufeffindex,cte,quality\n0,0.5,1\n2,,0\n3,-0.25,1\n")
+    cte, safe, certainty = read_label_csv(path, "tub", one_tub=True).lookup(np.arange(5))
+    assert certainty.tolist() == [1.0] * 5
+    np.testing.assert_array_equal(cte, np.array([0.5, NAN, NAN, -0.25, NAN], dtype=np.float32))
+    assert np.isnan(safe).all()
+
+
+def test_label_file_for_several_tubs_needs_their_names(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("tub,index,safe\na,0,true\nb,0,0\n")
+    assert read_label_csv(path, "a", one_tub=False).safe == {0: 1.0}
+    assert read_label_csv(path, "b", one_tub=False).safe == {0: 0.0}
+    path.write_text("index,safe\n0,1\n")
+    with pytest.raises(AiccError, match="column tub"):
+        read_label_csv(path, "a", one_tub=False)
+
+
+@pytest.mark.parametrize("content", ["", "number,cte\n1,2\n", "index,cte\nx,0.1\n", "index,cte\n1,near\n", "index,safe\n1,0.5\n"])
+def test_a_wrong_label_file_is_refused(tmp_path, content):
+    path = tmp_path / "labels.csv"
+    path.write_text(content)
+    with pytest.raises(AiccError, match="labels.csv"):
+        read_label_csv(path, "tub", one_tub=True)
+    with pytest.raises(AiccError, match="cannot read"):
+        read_label_csv(tmp_path / "absent.csv", "tub", one_tub=True)

@@ -1,0 +1,102 @@
+"""donkeycar's own control socket and POST behind our guard, with donkeycar's real web application."""
+
+import asyncio
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import websocket_connect
+
+from tests.web.cockpit_under_test import running
+
+
+@pytest.fixture(params=[True, False], ids=["real car", "simulator"])
+def car(request, monkeypatch):
+    import tornado.autoreload
+    from donkeycar.parts.web_controller.web import LocalWebController
+
+    from donkey_aicc.web.drive_guard import guard_drive_page
+
+    monkeypatch.setattr(tornado.autoreload, "start", lambda: None)  # debug=True would start these tests anew
+    app = LocalWebController(port=0)
+    guard_drive_page(app, buttons_need_origin=request.param)
+    with running(app) as port:
+        yield app, port, request.param
+
+
+def post(port, body, **headers):
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/drive", data, {"Content-Type": "application/json", **headers})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except (urllib.error.URLError, ConnectionError):
+        return "cut"
+
+
+def over_socket(port, *messages, **headers):
+    async def talk():
+        socket = await websocket_connect(HTTPRequest(f"ws://127.0.0.1:{port}/wsDrive", headers=headers))
+        for message in messages:
+            await socket.write_message(message)
+        await asyncio.sleep(0.3)
+        socket.close()
+
+    asyncio.run(talk())
+
+
+PRESS = {"buttons": {"w1": True}, "throttle": 0.3}
+
+
+@pytest.mark.parametrize("way", ["post", "socket"])
+@pytest.mark.parametrize("origin", ["own", "evil", "none", "rebound"])
+def test_a_real_cars_buttons_count_only_from_its_own_page(car, origin, way):
+    app, port, real = car
+    headers = {
+        "own": {"Origin": f"http://127.0.0.1:{port}"},
+        "evil": {"Origin": "http://evil.example"},
+        "none": {},
+        "rebound": {"Origin": "http://evil.example:80", "Host": "evil.example:80"},
+    }[origin]
+    if way == "post":
+        post(port, PRESS, **headers)
+    else:
+        over_socket(port, json.dumps(PRESS), **headers)
+    assert app.throttle == 0.3  # driving stays as open as donkeycar leaves it
+    assert app.buttons == ({"w1": True} if origin == "own" or not real else {})
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-1e999", "1" + "0" * 400, '"fast"', "null", "true", "[1]"])
+def test_no_command_that_is_no_number_reaches_the_car(car, value):
+    app, port, _ = car
+    body = b'{"angle": ' + value.encode() + b', "throttle": 0.2}'
+    post(port, body)
+    over_socket(port, body.decode())
+    assert (app.angle, app.throttle) == (0.0, 0.2)
+
+
+def test_commands_are_cut_to_their_range_and_modes_are_known_ones(car):
+    app, port, _ = car
+    post(port, {"angle": -7, "throttle": 3, "drive_mode": "fly", "recording": "yes"})
+    assert (app.angle, app.throttle, app.mode, app.recording) == (-1.0, 1.0, "user", False)
+    over_socket(port, json.dumps({"drive_mode": "local", "recording": True}))
+    assert (app.mode, app.mode_latch, app.recording) == ("local", "local", True)
+
+
+@pytest.mark.parametrize("message", ["{", "[" * 5000, "[]", "x" * 1_000_000])
+def test_nonsense_changes_nothing(car, message):
+    app, port, _ = car
+    post(port, message.encode())
+    over_socket(port, message)
+    assert (app.angle, app.throttle, app.mode, app.buttons) == (0.0, 0.0, "user", {})
+    assert post(port, {"throttle": 0.1}) == 200
+
+
+def test_donkeycars_page_is_still_there(car):
+    _, port, _ = car
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/drive", timeout=10) as answer:
+        assert b"Donkey" in answer.read()
