@@ -94,6 +94,13 @@ def _load(transfer: Transfer, bundle: Bundle, folder: Path) -> list[Drive]:
 def _scored(transfer: Transfer, bundle: Bundle, name: str, drives: list[Drive]) -> ScoreTable:
     path = transfer.out.scores(name)
     if not path.exists():
-        table = score_drives(bundle, drives, settings=transfer.preset.scoring, workers=transfer.workers, title=f"scoring {name}")
+        table = score_drives(
+            bundle,
+            drives,
+            settings=transfer.preset.scoring,
+            batch=transfer.preset.batch,
+            workers=transfer.workers,
+            title=f"scoring {name}",
+        )
         table.save(path)
     return ScoreTable.load(path)

@@ -48,7 +48,7 @@ def test_a_simulated_drive_is_a_normal_tub_with_all_channels(car):
 
 
 CONTROLS = ["Pipe", "ExplodeDict", "ThrottleFilter", "UserPilotCondition"]
-COMMANDS = ["TemperedPilot", "AiLaunch", "DriveMode", "ToggleRecording"]
+COMMANDS = ["AiLaunch", "DriveMode", "ToggleRecording"]
 OUR_COMMANDS = ["InjectionButtons", "AnomalyInjector", "SafetyGovernor"]
 MONITOR = ["TTA", "WorldModelScorer", "AnomalyCalibrator"]
 
@@ -68,13 +68,31 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
 
     if not (models_dir() / "reference").is_dir():
         pytest.skip("no shipped bundle yet")
-    simulator = ["SimulatorPart", "SimProgress", "AnomalyInjector", "HeadlessController", *CONTROLS, *COMMANDS, *OUR_COMMANDS]
+    simulator = [
+        "SimulatorPart",
+        "SimProgress",
+        "AnomalyInjector",
+        "HeadlessController",
+        *CONTROLS,
+        "TemperedPilot",
+        *COMMANDS,
+        *OUR_COMMANDS,
+    ]
     simulator += [*MONITOR, "SequenceStart", "UnsafeMark", "TubWriter", "DriveLog", "SessionCut", "DriveStopper"]
     ours = {"AICC_BUNDLE": "reference", "AICC_GOVERNOR": True, "AICC_MARK_BUTTON": "w1"}
     assert parts_of_a_drive(*FAST, **ours) == simulator
     real_car = {"AICC_SIM": False, "CAMERA_TYPE": "MOCK", "DRIVE_TRAIN_TYPE": "MOCK", "WEB_CONTROL_PORT": cut.free_port()}
     found = parts_of_a_drive("--model", "models/straight", AICC_INJECT_BUTTONS=True, **real_car)
-    expected = ["MockCamera", "AnomalyInjector", "LocalWebController", *CONTROLS, *COMMANDS, *OUR_COMMANDS, *MONITOR]
+    expected = [
+        "MockCamera",
+        "AnomalyInjector",
+        "LocalWebController",
+        *CONTROLS,
+        "TorchPilot",
+        *COMMANDS,
+        *OUR_COMMANDS,
+        *MONITOR,
+    ]
     assert found == [*expected, "UnsafeMark", "TubWriter", "DriveLog", "DriveStopper"]
 
 

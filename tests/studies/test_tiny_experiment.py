@@ -42,7 +42,7 @@ def test_from_nothing_to_a_report(finished):
     results = json.loads((out / "report" / "results.json").read_text(encoding="utf-8"))
     assert set(results["data"]) and set(results["base_predictor"])
     assert (out / "report" / "index.html").stat().st_size > 100_000
-    assert json.loads((out / "bundle" / "calibrator.json").read_text(encoding="utf-8"))["name"]
+    assert json.loads((out / "bundle" / "calibrator.json").read_text(encoding="utf-8"))["grades"]["full"]["name"]
 
 
 def test_running_it_again_only_evaluates_and_gives_the_same_results(finished):
