@@ -108,7 +108,12 @@ def _score(experiment: Experiment, trials: list[Trial]) -> None:
         if path.exists():
             continue
         table = score_drives(
-            bundle, sequences, settings=experiment.preset.scoring, workers=experiment.workers, title=f"scoring loops, {name}"
+            bundle,
+            sequences,
+            settings=experiment.preset.scoring,
+            batch=experiment.preset.batch,
+            workers=experiment.workers,
+            title=f"scoring loops, {name}",
         )
         table.save(path)
 

@@ -68,32 +68,15 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
 
     if not (models_dir() / "reference").is_dir():
         pytest.skip("no shipped bundle yet")
-    simulator = [
-        "SimulatorPart",
-        "SimProgress",
-        "AnomalyInjector",
-        "HeadlessController",
-        *CONTROLS,
-        "TemperedPilot",
-        *COMMANDS,
-        *OUR_COMMANDS,
-    ]
-    simulator += [*MONITOR, "SequenceStart", "UnsafeMark", "TubWriter", "DriveLog", "SessionCut", "DriveStopper"]
+    simulator = ["SimulatorPart", "SimProgress", "AnomalyInjector", "HeadlessController", *CONTROLS, "TemperedPilot"]
+    simulator += [*COMMANDS, *OUR_COMMANDS, *MONITOR, "SequenceStart", "UnsafeMark"]
+    simulator += ["TubWriter", "DriveLog", "SessionCut", "DriveStopper"]
     ours = {"AICC_BUNDLE": "reference", "AICC_GOVERNOR": True, "AICC_MARK_BUTTON": "w1"}
     assert parts_of_a_drive(*FAST, **ours) == simulator
     real_car = {"AICC_SIM": False, "CAMERA_TYPE": "MOCK", "DRIVE_TRAIN_TYPE": "MOCK", "WEB_CONTROL_PORT": cut.free_port()}
     found = parts_of_a_drive("--model", "models/straight", AICC_INJECT_BUTTONS=True, **real_car)
-    expected = [
-        "MockCamera",
-        "AnomalyInjector",
-        "LocalWebController",
-        *CONTROLS,
-        "TorchPilot",
-        *COMMANDS,
-        *OUR_COMMANDS,
-        *MONITOR,
-    ]
-    assert found == [*expected, "UnsafeMark", "TubWriter", "DriveLog", "DriveStopper"]
+    expected = ["MockCamera", "AnomalyInjector", "LocalWebController", *CONTROLS, "TorchPilot", *COMMANDS, *OUR_COMMANDS]
+    assert found == [*expected, *MONITOR, "UnsafeMark", "CockpitFeed", "TubWriter", "DriveLog", "DriveStopper"]
 
 
 def test_injected_faults_are_seen_by_the_pilot_and_recorded(car):
