@@ -10,7 +10,6 @@ from donkey_aicc.calibration.heating import HeatingProblem, base_logits, fit_wei
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.probability import logit, mean_nll, non_negative, sigmoid
 from donkey_aicc.calibration.temperature import by_text, fit_temperatures, stored_temperatures
-from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 
 
@@ -52,14 +51,6 @@ class AnomalyTemperature(Calibrator):
 
     def shown_weights(self) -> dict[str, float]:
         return dict(self.weights)
-
-    def with_weights(self, name: str, label: str, weights: dict[str, float]) -> "AnomalyTemperature":
-        """A copy with the same T_k and statistics and given weights, to see what more or less caution would do."""
-        if any(weight < 0 or not np.isfinite(weight) for weight in weights.values()):
-            raise AiccError(f"anomaly weights must be finite and >= 0, got {weights}")
-        other = AnomalyTemperature(name, label, self.uses_tta, tuple(weights))
-        other.temperatures, other.weights, other.statistics = dict(self.temperatures), dict(weights), self.statistics
-        return other
 
     def _fit_pool_weights(self, pool: Pool, augmented_rows: np.ndarray) -> dict[str, float]:
         logits, labels, scores, held_out = self._stacked(pool, augmented_rows)

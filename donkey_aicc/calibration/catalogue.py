@@ -46,7 +46,6 @@ KINDS: dict[str, type[Calibrator]] = {
 }
 
 BASELINES = ("none", "temperature", "platt", "isotonic", "histogram", "dac")  # the paper's
-MORE_BASELINES = ("ets", "venn_abers", "dac_authors", "dac_fitted")
 ABLATION = ("shrinkage", "no_tta", "tta", "tta_delta", "tta_rho", "tta_rho_delta")
 FURTHER = (
     "tta_rho_two_sided",

@@ -7,7 +7,6 @@ from scipy.optimize import minimize
 
 from donkey_aicc.calibration.probability import logit, sigmoid
 from donkey_aicc.errors import AiccError
-from donkey_aicc.scoring.score_table import ScoreTable
 
 W_MAX = 20.0
 STARTS = (0.0, 0.1, 1.0, 3.0)
@@ -44,13 +43,6 @@ class HeatingProblem:
 def base_logits(p: np.ndarray, horizons: np.ndarray, temperatures: dict[int, float]) -> np.ndarray:
     """(N, K) logit(p) / T_k."""
     return logit(p) / np.array([temperatures[int(horizon)] for horizon in horizons])
-
-
-def heating_problem(
-    table: ScoreTable, p: np.ndarray, scores: np.ndarray, temperatures: dict[int, float], rows: np.ndarray
-) -> HeatingProblem:
-    """The problem on some rows of a table; p: (N, K), scores: (N, S) of the whole table."""
-    return HeatingProblem(base_logits(p[rows], table.horizons, temperatures), table.labels[rows], scores[rows])
 
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]

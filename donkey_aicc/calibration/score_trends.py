@@ -22,11 +22,6 @@ class ScoreTrend:
     means: tuple[float, ...]
 
     @property
-    def never_falls(self) -> bool:
-        """From nominal through all severities."""
-        return bool((np.diff([self.nominal, *self.means]) >= 0.0).all())
-
-    @property
     def lowered(self) -> bool:
         """Some severity looks less anomalous than nominal driving."""
         return min(self.means) < self.nominal

@@ -33,8 +33,3 @@ def horizon_average(
     if len(k) == 1:
         return Measured(float(numbers[0]))
     return Measured(float(((numbers[1:] + numbers[:-1]) / 2.0 * np.diff(k)).sum() / (k[-1] - k[0])))
-
-
-def average_metric(metric: Metric, p: np.ndarray, labels: np.ndarray, horizons: np.ndarray) -> Measured:
-    """`horizon_average` of a metric; p, labels: (N, K)."""
-    return horizon_average(per_horizon(metric, p, labels), horizons)

@@ -6,14 +6,12 @@ p is the probability of safe, y is 1 safe, 0 unsafe, NaN unknown (not counted). 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 from scipy.stats import rankdata
 
 from donkey_aicc.calibration.probability import checked_probability, mean_nll
 from donkey_aicc.errors import AiccError
 
 BINS = 15
-_SMOOTH_CELLS = 2000  # resolution of the smooth ECE on [0, 1]
 
 
 @dataclass(frozen=True)
@@ -122,24 +120,6 @@ def aurc(p: np.ndarray, y: np.ndarray) -> Measured:
     return Measured(float((np.cumsum(wrong) / np.arange(1, len(wrong) + 1)).mean()))
 
 
-def smooth_ece(p: np.ndarray, y: np.ndarray) -> Measured:
-    """Binning-free calibration error (Blasiok and Nakkiran, 2023): Gaussian-smoothed residuals on [0, 1].
-
-    The kernel width is the one that equals the resulting error, found by bisection.
-    """
-    p, y = _samples(p, y)
-    if not len(p):
-        return _EMPTY
-    cell = np.minimum((p * _SMOOTH_CELLS).astype(np.int64), _SMOOTH_CELLS - 1)
-    residual = np.bincount(cell, weights=y - p, minlength=_SMOOTH_CELLS) / len(p)
-    low, high = 1.0 / _SMOOTH_CELLS, 1.0
-    for _ in range(20):
-        width = (low + high) / 2.0
-        error = float(np.abs(gaussian_filter1d(residual, width * _SMOOTH_CELLS, mode="reflect", truncate=6.0)).sum())
-        low, high = (width, high) if error > width else (low, width)
-    return Measured(error)
-
-
 def reliability_curve(confidence: np.ndarray, outcome: np.ndarray, bins: int = BINS) -> ReliabilityCurve:
     """Mean confidence and outcome per equal-width bin of [0, 1]; bins are closed on the left, the last on both sides."""
     index = np.minimum((confidence * bins).astype(np.int64), bins - 1)
@@ -148,11 +128,6 @@ def reliability_curve(confidence: np.ndarray, outcome: np.ndarray, bins: int = B
         mean_confidence = np.bincount(index, weights=confidence, minlength=bins) / count
         mean_outcome = np.bincount(index, weights=outcome, minlength=bins) / count
     return ReliabilityCurve(np.linspace(0.0, 1.0, bins + 1), count, mean_confidence, mean_outcome)
-
-
-def top_label_reliability(p: np.ndarray, y: np.ndarray, bins: int = BINS) -> ReliabilityCurve:
-    """The curve behind `ece_top_label`, for the reliability diagram."""
-    return reliability_curve(*_top_label(*_samples(p, y)), bins)
 
 
 _EMPTY = Measured(float("nan"), "no labelled samples")

@@ -90,13 +90,6 @@ class ScoreTable:
         """The rows of the named sequences."""
         return self.select(np.isin(self.sequence, list(ids)))
 
-    def horizon_column(self, horizon: int) -> int:
-        """Column of a horizon in p_safe, p_tta and labels."""
-        found = np.flatnonzero(self.horizons == horizon)
-        if not len(found):
-            raise AiccError(f"horizon must be one of {self.horizons.tolist()}, got {horizon}")
-        return int(found[0])
-
     def save(self, path: str | Path, extra: Mapping[str, np.ndarray] | None = None) -> None:
         """Write .npz or .parquet, by suffix. `extra` columns (N,) are for other readers: `load` passes over them."""
         path = Path(path)

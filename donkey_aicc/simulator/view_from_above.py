@@ -35,11 +35,6 @@ class OverheadCamera:
         xy = np.asarray(xy, float)
         return np.stack([self._left + self.pixels_per_m * xy[..., 0], self._top - self.pixels_per_m * xy[..., 1]], axis=-1)
 
-    def pixel_to_world(self, uv: np.ndarray) -> np.ndarray:
-        """(..., 2) pixels (column, row) -> (..., 2) metres."""
-        uv = np.asarray(uv, float)
-        return np.stack([(uv[..., 0] - self._left) / self.pixels_per_m, (self._top - uv[..., 1]) / self.pixels_per_m], axis=-1)
-
     def render(self, x: float, y: float, yaw: float, marker_rgb: tuple[int, int, int] = (255, 0, 200)) -> np.ndarray:
         """(height_px, width_px, 3) uint8 RGB with the car at (x, y) metres, facing yaw."""
         image = self._floor.copy()

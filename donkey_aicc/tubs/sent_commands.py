@@ -1,6 +1,5 @@
 """The command that was sent to the vehicle, found among the channels a tub may hold."""
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,9 +20,6 @@ class Commands:
     source: np.ndarray  # (N,) str: SENT, PILOT, PILOT_ANGLE, USER or NONE
     clipped: np.ndarray  # (N,) bool: a value lay beyond [-1, 1]
     findings: list[Finding]
-
-    def source_counts(self) -> dict[str, int]:
-        return dict(Counter(self.source.tolist()).most_common())
 
 
 def read_commands(records: list[Record], mode: np.ndarray) -> Commands:

@@ -22,7 +22,7 @@ def test_both_predictors_are_measured_on_the_frames_that_have_both(results, tabl
     found = results["imagined"]["dark"]
     assert list(results["imagined"]) == ["nominal", "dark", "bias"]
     assert found["frames"] == len(rows) == 6 * 9
-    column = rows.horizon_column(5)
+    column = rows.horizons.tolist().index(5)
     wanted = auroc(rows.p_safe[:, column], rows.labels[:, column]).value
     assert found["direct"]["auroc"]["5"]["value"] == pytest.approx(wanted, abs=1e-5)
     assert found["imagined"]["auroc"]["5"]["value"] == pytest.approx(1.0 - wanted, abs=1e-5)

@@ -16,12 +16,11 @@ from donkey_aicc.evaluation.metrics import (
     ece_binary,
     ece_top_label,
     nll,
+    reliability_curve,
     sce,
-    smooth_ece,
-    top_label_reliability,
 )
 
-ALL = (ece_top_label, ece_binary, ace, sce, brier, nll, auroc, aurc, smooth_ece, accuracy)
+ALL = (ece_top_label, ece_binary, ace, sce, brier, nll, auroc, aurc, accuracy)
 
 
 def samples(seed: int, count: int = 500) -> tuple[np.ndarray, np.ndarray]:
@@ -87,29 +86,11 @@ def test_aurc_is_the_mean_risk_over_coverages() -> None:
     assert float(aurc(np.full(10, 0.9), np.array([1, 0] * 5))) == pytest.approx(0.5)
 
 
-def slow_smooth_error(p: np.ndarray, y: np.ndarray, width: float) -> float:
-    grid = np.linspace(0, 1, 4001)
-    total = np.zeros_like(grid)
-    for q, label in zip(p, y, strict=True):
-        for turn in range(-4, 5):
-            for image in (q + 2 * turn, -q + 2 * turn):
-                total += (label - q) * np.exp(-0.5 * ((grid - image) / width) ** 2) / (width * math.sqrt(2 * math.pi))
-    values = np.abs(total / len(p))
-    return float(((values[1:] + values[:-1]) / 2).sum() * (grid[1] - grid[0]))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_smooth_ece_is_the_fixed_point_of_the_reflected_kernel(seed: int) -> None:
-    p, y = samples(seed, count=120)
-    found = float(smooth_ece(p, y))
-    assert slow_smooth_error(p, y, found) == pytest.approx(found, abs=1e-3)
-
-
 def test_calibrated_draws_have_small_errors_and_overconfident_ones_do_not() -> None:
     rng = np.random.default_rng(0)
     p = rng.random(60_000)
     y = (rng.random(60_000) < p).astype(float)
-    for metric in (ece_top_label, ece_binary, ace, sce, smooth_ece):
+    for metric in (ece_top_label, ece_binary, ace, sce):
         assert float(metric(p, y)) < 0.015, metric.__name__
     sharp = np.where(p > 0.5, 0.99, 0.01)
     assert float(ece_top_label(sharp, y)) == pytest.approx(0.24, abs=0.01)
@@ -157,6 +138,6 @@ def test_impossible_input_is_refused() -> None:
 
 def test_reliability_curve_shows_where_the_error_lies() -> None:
     p, y = samples(0)
-    curve = top_label_reliability(p, y)
+    curve = reliability_curve(np.maximum(p, 1 - p), (p >= 0.5) == (y > 0.5))
     assert curve.count[:7].sum() == 0 and np.isnan(curve.accuracy[:7]).all() and curve.count.sum() == len(p)
     assert curve.error() == pytest.approx(float(ece_top_label(p, y)))

@@ -9,12 +9,13 @@ from scipy import stats
 
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.horizons import average_metric, horizon_average
+from donkey_aicc.evaluation.horizons import horizon_average, per_horizon
 from donkey_aicc.evaluation.lead_time import lead_times
 from donkey_aicc.evaluation.metrics import Measured, ece_top_label
 from donkey_aicc.evaluation.ood_detection import OOD_ROWS, ood_auroc
-from donkey_aicc.evaluation.resampling import bootstrap_interval, calibration_splits, wilcoxon
+from donkey_aicc.evaluation.resampling import calibration_splits, wilcoxon
 from donkey_aicc.scoring.score_table import HORIZONS
+from tests.evaluation.plain_bootstrap import bootstrap_interval
 from tests.synthetic_scores import synthetic_table
 
 
@@ -34,11 +35,13 @@ def test_an_undefined_horizon_undefines_the_average_and_is_named() -> None:
         horizon_average([Measured(0.1)], np.array([1]))
 
 
-def test_average_metric_of_a_table() -> None:
+def test_average_of_a_metric_over_a_table() -> None:
     table = synthetic_table(np.random.default_rng(0), sequences=3, length=150)
     each = [float(ece_top_label(table.p_safe[:, k], table.labels[:, k])) for k in range(1, 11)]
     expected = (sum(each) - (each[0] + each[-1]) / 2) / 9
-    assert float(average_metric(ece_top_label, table.p_safe, table.labels, table.horizons)) == pytest.approx(expected)
+    assert float(horizon_average(per_horizon(ece_top_label, table.p_safe, table.labels), table.horizons)) == pytest.approx(
+        expected
+    )
 
 
 def test_bootstrap_draws_sequences_not_frames() -> None:
@@ -50,11 +53,6 @@ def test_bootstrap_draws_sequences_not_frames() -> None:
     assert found.low == pytest.approx(reference.low, abs=0.06) and found.high == pytest.approx(reference.high, abs=0.06)
     assert found.value == pytest.approx(values.mean())
     assert found == bootstrap_interval(sequence, lambda rows: frames[rows].mean(), seed=1, draws=2000)
-
-
-def test_bootstrap_says_why_there_is_no_interval() -> None:
-    assert "1 sequences" in bootstrap_interval(np.array(["a", "a"]), lambda rows: 1.0, seed=0).reason
-    assert "undefined" in bootstrap_interval(np.array(["a", "b"]), lambda rows: float("nan"), seed=0, draws=5).reason
 
 
 @pytest.mark.slow

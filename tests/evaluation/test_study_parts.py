@@ -11,12 +11,12 @@ from donkey_aicc.evaluation.binned import bin_sums, ece_of_sums, horizon_mean, h
 from donkey_aicc.evaluation.cells import mean_of, spread_cell
 from donkey_aicc.evaluation.early_warning import Driving, early_warning
 from donkey_aicc.evaluation.frontier import ood_ece_at
-from donkey_aicc.evaluation.horizons import average_metric
+from donkey_aicc.evaluation.horizons import horizon_average, per_horizon
 from donkey_aicc.evaluation.intervals import interval_cell
 from donkey_aicc.evaluation.metrics import Measured, ece_top_label
 from donkey_aicc.evaluation.monotonicity import measure_monotonicity
-from donkey_aicc.evaluation.resampling import bootstrap_interval
 from donkey_aicc.scoring.score_table import HORIZONS
+from tests.evaluation.plain_bootstrap import bootstrap_interval
 from tests.synthetic_scores import synthetic_table
 
 
@@ -32,7 +32,7 @@ def test_binned_ece_equals_the_metric_at_every_horizon(table):
     expected = [float(ece_top_label(p[:, k], table.labels[:, k])) for k in range(len(HORIZONS))]
     assert found == pytest.approx(expected, abs=1e-12)
     assert mean_ece(p, table.labels, table.horizons) == pytest.approx(
-        float(average_metric(ece_top_label, p, table.labels, table.horizons))
+        float(horizon_average(per_horizon(ece_top_label, p, table.labels), table.horizons))
     )
 
 

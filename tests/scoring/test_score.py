@@ -72,10 +72,10 @@ def test_predictions_are_those_of_the_predictor(bundle, drives, table):
 
 def test_labels_never_cross_the_end_of_a_sequence(drives, table):
     rows = table.of_sequences([drives[1].id])
-    five = table.horizon_column(5)
+    five = table.horizons.tolist().index(5)
     np.testing.assert_array_equal(rows.labels[:4, five], drives[1].safe[5:])
     assert np.isnan(rows.labels[4:, five]).all()
-    assert np.isnan(rows.labels[:, table.horizon_column(10)]).all()
+    assert np.isnan(rows.labels[:, table.horizons.tolist().index(10)]).all()
 
 
 @pytest.mark.parametrize("lanes", [1, 4])

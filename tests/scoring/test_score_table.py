@@ -72,12 +72,6 @@ def test_columns_of_unequal_length_are_refused() -> None:
         replace(table(), rho_raw=np.zeros(3))
 
 
-def test_unknown_horizon_is_named() -> None:
-    assert table().horizon_column(10) == 2
-    with pytest.raises(AiccError, match="got 7"):
-        table().horizon_column(7)
-
-
 def test_missing_damaged_and_misnamed_files_are_explained(tmp_path: Path) -> None:
     with pytest.raises(AiccError, match="no score file"):
         ScoreTable.load(tmp_path / "absent.npz")
