@@ -50,6 +50,7 @@ setup(
             "setuptools>=68",
             "pyarrow>=14,<21",
             "playwright>=1.40",
+            "axe-playwright-python>=0.1.4",
         ],
         "cluster": ["dask", "distributed"],
         "rerun": ["rerun-sdk>=0.21,<0.23"],

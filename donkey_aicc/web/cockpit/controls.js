@@ -30,9 +30,12 @@ export class Pad {
     this.ask({ do: "stop" });
   }
 
+  // Above the stop button, where it can be seen wherever one has scrolled to; gone after a while.
   say(text, good = true) {
     $("reply").textContent = text;
     $("reply").classList.toggle("no", !good);
+    clearTimeout(this.saying);
+    this.saying = setTimeout(() => { $("reply").textContent = ""; }, good ? 3000 : 8000);
   }
 
   // Space and Escape end every fault wherever the focus is, except while typing; Enter presses the button in focus.
@@ -73,11 +76,11 @@ export class Pad {
   describe(about) {
     const has = (name) => about.actions.includes(name);
     fill($("protocol"), about.protocols);
-    fill($("severity"), about.severities, about.severity);
+    fill($("severity"), about.severities, about.severity, (value) => `severity ${value}`);
     fill($("governor"), about.governor_modes);
     $("fault-row").hidden = !has("inject");
     $("fault-note").hidden = has("inject");
-    $("stop-bar").hidden = !has("stop");
+    $("stop").hidden = !has("stop");
     $("arm").hidden = about.arm_s === null;
     $("false-alarm").hidden = !has("false_alarm");
     $("governor-row").hidden = !has("governor");
@@ -110,6 +113,6 @@ function put(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-function fill(select, values, chosen = null) {
-  select.replaceChildren(...values.map((value) => new Option(String(value).replaceAll("_", " "), value, false, value === chosen)));
+function fill(select, values, chosen = null, words = (value) => value.replaceAll("_", " ")) {
+  select.replaceChildren(...values.map((value) => new Option(words(value), value, false, value === chosen)));
 }

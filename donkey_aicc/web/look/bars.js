@@ -2,9 +2,9 @@
 import { known } from "./canvas.js";
 
 const WORDS = {
-  rollout_mean: "world model: doubt", rollout_max: "world model: most doubt", rollout_volatility: "world model: change of doubt",
+  rollout_mean: "doubt ahead, mean", rollout_max: "doubt ahead, most", rollout_volatility: "doubt ahead, change",
   longest_hold: "steering held", longest_hold_turning: "held while turning", held_fraction_turning: "share held in turns",
-  reversal_rate: "steering reversals", jerk: "steering jerk", mean_steering: "mean steering", xcorr_peak: "picture follows steering",
+  reversal_rate: "steering reversals", jerk: "steering jerk", mean_steering: "mean steering", xcorr_peak: "picture follows",
   hf_ratio: "fast steering", response_lag: "picture reacts late",
 };
 const REACH = 6;

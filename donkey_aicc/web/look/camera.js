@@ -24,7 +24,7 @@ export class Camera {
     if (!heat) return;
     const values = Uint8Array.from(atob(heat), (c) => c.charCodeAt(0));
     const picture = new ImageData(SIDE, SIDE);
-    values.forEach((v, i) => picture.data.set([255, Math.max(0, 220 - 0.8 * v), 0, Math.min(215, v)], 4 * i));
+    values.forEach((v, i) => picture.data.set([255, Math.max(0, 220 - 0.8 * v), 0, Math.min(150, 0.8 * v)], 4 * i));
     this.small.getContext("2d").putImageData(picture, 0, 0);
     g.imageSmoothingEnabled = true;
     g.drawImage(this.small, 0, 0, this.heat.width, this.heat.height);

@@ -5,7 +5,7 @@ export const LINES = [
   { key: "p_safe", name: "raw", colour: "line-4", dash: [2, 4], mark: "square" },
   { key: "p_tta", name: "TTA", colour: "line-1", dash: [8, 4], mark: "triangle" },
   { key: "confidence", name: "calibrated", colour: "line-3", dash: [], mark: "circle" },
-  { key: "hazard", name: "hazard", colour: "line-2", dash: [10, 3, 2, 3], mark: "cross" },
+  { key: "hazard", name: "leaves the lane", colour: "line-2", dash: [10, 3, 2, 3], mark: "cross" },
 ];
 
 export class Horizons {
@@ -18,7 +18,7 @@ export class Horizons {
     const paper = prepare(this.canvas);
     if (!paper || !horizons?.length) return;
     const { g, width, height } = paper, colour = colours(), size = textSize();
-    const left = 2.6 * size, low = height - 1.7 * size, top = 6, right = width - 8;
+    const left = 2.6 * size, low = height - 1.7 * size, top = 0.7 * size, right = width - 8;
     const most = horizons[horizons.length - 1];
     const x = (k) => left + (k / most) * (right - left), y = (p) => low - p * (low - top);
     g.font = font(size);

@@ -15,7 +15,7 @@ export class Traces {
     const { g, width, height } = paper, colour = colours(), size = textSize();
     const top = size + 8, each = (height - top) / this.rows.length;
     const x = (t) => ((t - begin) / (end - begin)) * width;
-    this.shade(g, moments, x, height, size, colour);
+    this.shade(g, moments, x, width, height, size, colour);
     this.rows.forEach((row, number) => {
       const low = top + (number + 1) * each - 5, tall = each - size - 12;
       const y = (value) => low - (Math.min(Math.max(value, row.from), row.to) - row.from) / (row.to - row.from) * tall;
@@ -49,7 +49,7 @@ export class Traces {
     }
   }
 
-  shade(g, moments, x, height, size, colour) {
+  shade(g, moments, x, width, height, size, colour) {
     let start = null, name = "", labelEnd = -1;
     const close = (t) => {
       if (start === null) return;
@@ -57,10 +57,11 @@ export class Traces {
       g.fillRect(x(start), 0, Math.max(x(t) - x(start), 2), height);
       g.fillStyle = colour.ink;
       g.font = font(size, "700");
-      const left = Math.max(x(start), 0) + 4;
+      const wide = g.measureText(name).width;
+      const left = Math.min(Math.max(x(start), 0) + 4, width - wide - 2);
       if (left > labelEnd) {
         g.fillText(name, left, size);
-        labelEnd = left + g.measureText(name).width + 6;
+        labelEnd = left + wide + 6;
       }
       start = null;
     };

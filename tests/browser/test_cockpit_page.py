@@ -1,0 +1,119 @@
+"""The cockpit in a real browser, fed by a scripted drive: what one sees, what the keys do, what it says when news stop."""
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser.chromium import SIZES, Tab
+from tests.browser.scripted_drive import ALARMS, TOKEN, ScriptedDrive, served
+
+LIVE = "document.getElementById('link').textContent === 'live'"
+OVERFLOWING = """() => [...document.querySelectorAll('button, select, .bar-name, .alarm, .reason, dd, h2')]
+    .filter((node) => node.checkVisibility() && node.clientWidth && node.scrollWidth > node.clientWidth + 1)
+    .map((node) => node.textContent)"""
+
+
+@pytest.fixture
+def drive():
+    return ScriptedDrive()
+
+
+@pytest.fixture
+def cockpit(drive, tab):
+    """The page open with the token and live."""
+    with served(drive) as address:
+        tab.page.goto(f"{address}#token={TOKEN}")
+        tab.until(f"{LIVE} && !document.getElementById('pad').disabled")
+        yield tab
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_page_fits_every_screen_and_asks_nobody_else(browser, drive, size):
+    drive.alarm, drive.fault = "danger", "dark"
+    tab = Tab(browser, size, "dark" if size == "projector" else "light")
+    with served(drive) as address:
+        tab.page.goto(f"{address}#token={TOKEN}")
+        tab.until(f"{LIVE} && document.getElementById('times').children.length")
+        width, content, height, tall = tab.page.evaluate(
+            "[innerWidth, document.documentElement.scrollWidth, innerHeight, document.documentElement.scrollHeight]"
+        )
+        assert content <= width
+        assert size not in ("laptop", "projector") or tall <= height + 1  # a lecture hall cannot scroll
+        assert tab.page.evaluate(OVERFLOWING) == []
+        assert "Danger" in tab.text("#dial") and ALARMS["danger"] in tab.text("#dial")
+        stop = tab.page.locator("#stop").bounding_box()
+        assert stop["y"] + stop["height"] <= height and stop["width"] > 0.9 * width
+    assert tab.complaints == []
+    outside = [url for url in tab.asked if urlsplit(url).scheme not in ("blob", "data") and urlsplit(url).hostname != "localhost"]
+    assert len(tab.asked) > 10 and outside == []
+    tab.close()
+
+
+def test_values_move_while_the_car_drives(cockpit):
+    first = cockpit.text("#facts"), cockpit.page.locator("#dial [role=img]").get_attribute("aria-label")
+    src = cockpit.page.locator("#frame").get_attribute("src")
+    cockpit.until(f"document.getElementById('facts').innerText !== {first[0]!r}")
+    cockpit.until(f"document.querySelector('#dial [role=img]').ariaLabel !== {first[1]!r}")
+    cockpit.until(f"document.getElementById('frame').src !== {src!r}")
+
+
+def test_space_and_escape_stop_wherever_the_focus_is(drive, cockpit):
+    cockpit.page.locator("#record").focus()
+    cockpit.page.keyboard.press("Space")
+    cockpit.page.locator("#protocol").focus()
+    cockpit.page.keyboard.press("Escape")
+    cockpit.until("document.getElementById('reply').textContent === 'stop done'")
+    assert [given["do"] for given in drive.asked] == ["stop", "stop"]
+
+
+def test_marks_only_while_the_button_is_held(drive, cockpit):
+    cockpit.page.locator("#mark").hover()
+    cockpit.page.mouse.down()
+    cockpit.page.wait_for_timeout(400)
+    cockpit.page.mouse.up()
+    cockpit.until("document.getElementById('reply').textContent === 'mark done'")
+    cockpit.page.wait_for_timeout(400)
+    held = [given["held"] for given in drive.asked]
+    assert held[:-1] == [True] * (len(held) - 1) and len(held) >= 2 and held[-1] is False
+
+
+def test_without_the_token_one_looks_only(drive, tab):
+    with served(drive) as address:
+        tab.page.goto(address)
+        tab.until(LIVE)
+        assert tab.page.locator("#start").is_disabled()
+        tab.page.keyboard.press("Escape")
+        tab.until("document.getElementById('reply').textContent.includes('token')")
+        tab.page.fill("#token", TOKEN)
+        tab.page.keyboard.press("Enter")
+        tab.until("!document.getElementById('start').disabled")
+        assert drive.asked == []
+        assert TOKEN not in tab.page.url
+
+
+def test_a_page_opened_before_the_first_frame_says_so_and_one_that_hears_no_more_too(drive, tab):
+    with served(drive, moving=False) as address:
+        tab.page.goto(address)
+        tab.until("document.getElementById('old').textContent === 'No data: the drive loop has not begun'")
+        assert "No picture yet" in tab.text("#view")
+        drive.tick(1)
+        tab.until(LIVE)
+        tab.until("document.getElementById('old').textContent.includes('the car\\'s drive loop has stopped')")
+        assert tab.page.locator("#old").is_visible()
+
+
+@pytest.mark.parametrize(("size", "theme", "alarm"), [("laptop", "light", "danger"), ("phone", "dark", "watch")])
+def test_axe_finds_no_accessibility_fault(browser, drive, size, theme, alarm):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    drive.alarm, drive.fault = alarm, "blur"
+    tab = Tab(browser, size, theme)
+    with served(drive) as address:
+        tab.page.goto(f"{address}#token={TOKEN}")
+        tab.until(f"{LIVE} && document.getElementById('times').children.length")
+        found = axe.run(tab.page).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] != "minor"] == []
+        drive.end()
+        tab.until("!document.getElementById('old').hidden")
+        faded = axe.run(tab.page).response["violations"]
+        assert [each["id"] for each in faded if each["impact"] == "critical"] == []
+    tab.close()
