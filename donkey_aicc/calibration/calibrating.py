@@ -22,6 +22,7 @@ from donkey_aicc.calibration.scores_only import ScoresOnly
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.d_aug import DYNAMICS_KINDS, SEVERITIES, SPEED_FACTOR, VISUAL_FAMILIES, SequenceArrays, augment
 from donkey_aicc.faults.severity_ladder import FamilyLadder, severity_for_accuracy_drop, strengths_of
+from donkey_aicc.nets.history import lagged, stacked
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
@@ -88,24 +89,27 @@ def build_augmented(
 def measure_ladders(
     bundle: "Bundle", calibration: Listing[Drive], seed: int, frames: int = LADDER_FRAMES
 ) -> dict[str, FamilyLadder]:
-    """Strengths of the visual families, from evenly spaced calibration frames."""
-    images = np.concatenate([sequence.images for sequence in calibration])
+    """Strengths of the visual families, from evenly spaced calibration frames and what the predictor sees before them."""
+    lags, lengths = bundle.lags, [len(sequence) for sequence in calibration]
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    step = np.concatenate([np.arange(length) for length in lengths])
+    rows = np.unique(np.linspace(0, len(step) - 1, min(frames, len(step))).astype(int))
+    seen = [(calibration[number], lagged(step[[row]], lags)[0]) for number, row in zip(owner[rows].tolist(), rows, strict=True)]
+    images = np.concatenate([sequence.images[numbers] for sequence, numbers in seen])
+    commands = np.stack([sequence.actions[numbers] for sequence, numbers in seen])
     labels = np.concatenate([horizon_labels(sequence.safe, bundle.horizons) for sequence in calibration])
-    rows = np.unique(np.linspace(0, len(images) - 1, min(frames, len(images))).astype(int))
-    return severity_for_accuracy_drop(lambda pixels: _predict(bundle, pixels), images[rows], labels[rows], seed)
+    return severity_for_accuracy_drop(lambda pixels: _predict(bundle, pixels, commands), images, labels[rows], seed)
 
 
-def _predict(bundle: "Bundle", images: np.ndarray) -> np.ndarray:
+def _predict(bundle: "Bundle", images: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    """images (N n, 64, 64, 3): the n frames of each input one after the other, commands (N, n, 2) -> (N, K)."""
     import torch
 
-    from donkey_aicc.nets.preprocess import images_to_tensor
-
+    frames = images.reshape(*commands.shape[:2], *images.shape[1:])
+    parts = [slice(start, start + LADDER_BATCH) for start in range(0, len(frames), LADDER_BATCH)]
     with torch.inference_mode():
-        batches = [
-            torch.sigmoid(bundle.safety(images_to_tensor(images[start : start + LADDER_BATCH]))).numpy()
-            for start in range(0, len(images), LADDER_BATCH)
-        ]
-    return np.concatenate(batches)
+        inputs = (torch.from_numpy(stacked(frames[part], commands[part], bundle.action_stats)) for part in parts)
+        return np.concatenate([torch.sigmoid(bundle.safety(x)).numpy() for x in inputs])
 
 
 def augmented_pieces(

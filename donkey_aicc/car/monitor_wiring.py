@@ -133,7 +133,7 @@ def add_monitor(car: Assembly, monitor: Monitor | None) -> None:
     )
     confidence = AnomalyCalibrator(calibrator, monitor.bundle.horizons, max_age_s=config.max_score_age_s)
     p = channels.P_TTA if calibrator is None or calibrator.uses_tta else channels.P_SAFE
-    V.add(tta, inputs=[channels.IMAGE], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
+    V.add(tta, inputs=[channels.IMAGE, *SENT], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
     V.add(scorer, inputs=[channels.IMAGE, *SENT], outputs=SCORES, threaded=config.scorer_threaded)
     said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
     V.add(confidence, inputs=[p, *SCORES, channels.FRAME_SCORES], outputs=said)

@@ -29,6 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="world model only: rho, delta and the alarm, without safety predictor and confidence",
     )
     parser.add_argument(
+        "--predictor",
+        default="direct",
+        choices=["direct", "history"],
+        help="what the safety predictor looks at: the newest frame, or also two older ones and the commands (default direct)",
+    )
+    parser.add_argument(
         "--split",
         default="auto",
         choices=["auto", "session", "gap", "block"],
@@ -48,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
     from donkey_aicc.commands.info import describe
     from donkey_aicc.errors import ConfigError
-    from donkey_aicc.nets.manifest import NO_PREDICTOR, SINGLE
+    from donkey_aicc.nets.manifest import HISTORY, NO_PREDICTOR, SINGLE
     from donkey_aicc.training.pipeline import Plan, train_bundle
     from donkey_aicc.training.presets import preset_named
     from donkey_aicc.tubs.load import load_drives
@@ -76,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         device=args.device,
         resume=args.resume,
-        predictor=NO_PREDICTOR if args.no_labels else SINGLE,
+        predictor=NO_PREDICTOR if args.no_labels else HISTORY if args.predictor == "history" else SINGLE,
         split_mode=args.split,
         guard_s=args.guard,
         tau=loaded.tau,

@@ -16,9 +16,10 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.files import sha256_of
 from donkey_aicc.nets import winograd  # noqa: F401  imported early: its constants must not be made on the meta device
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.history import input_channels
 from donkey_aicc.nets.manifest import CALIBRATOR, MANIFEST, WEIGHT_FILES, Manifest, read_manifest, write_manifest
 from donkey_aicc.nets.preprocess import ActionStats
-from donkey_aicc.nets.safety_cnn import SafetyCNN, convolution_channels
+from donkey_aicc.nets.safety_cnn import SafetyCNN, convolution_channels, input_width
 from donkey_aicc.nets.vae import VAE
 
 __all__ = ["Bundle", "Manifest", "Nets", "read_manifest", "save_bundle", "survives_half"]
@@ -45,6 +46,7 @@ class Bundle:
         self.manifest, self.path, self.device = manifest, path, device
         self.horizons = tuple(manifest.horizons)
         self.action_stats = ActionStats.from_json(manifest.action_stats)
+        self.lags = tuple(manifest.lags)
 
     @property
     def has_predictor(self) -> bool:
@@ -72,11 +74,13 @@ class Bundle:
         folder, target = Path(path), torch.device(device)
         manifest = read_manifest(folder)
         states = {name: _verified_state(folder, file, manifest) for name, file in manifest.weight_files.items()}
+        if "safety" in states:
+            _check_inputs(folder, input_width(states["safety"]), input_channels(tuple(manifest.lags)))
         horizons = len(manifest.horizons)
         makers: dict[str, Callable[[], nn.Module]] = {
             "vae": VAE,
             "dynamics": LatentDynamics,
-            "safety": lambda: SafetyCNN(horizons, convolution_channels(states["safety"])),
+            "safety": lambda: SafetyCNN(horizons, convolution_channels(states["safety"]), input_width(states["safety"])),
         }
         loaded = {
             name: _filled(make, states[name], folder / WEIGHT_FILES[name], target)
@@ -84,6 +88,14 @@ class Bundle:
             if name in states
         }
         return cls(Nets(loaded["vae"], loaded["dynamics"], loaded.get("safety")), manifest, folder, target)  # type: ignore[arg-type]
+
+
+def _check_inputs(folder: Path, found: int, expected: int) -> None:
+    if found != expected:
+        raise AiccError(
+            f"{folder / WEIGHT_FILES['safety']} takes {found} input channels, while the manifest's lags make {expected}; "
+            "copy the whole bundle folder again or retrain it"
+        )
 
 
 def _verified_state(folder: Path, file: str, manifest: Manifest) -> dict[str, Tensor]:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.dynamics import LatentDynamics, Masks, State
+from donkey_aicc.nets.history import frames_in
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
 
@@ -15,7 +16,8 @@ class ImaginedPredictor:
     """Probability of being safe at each horizon, read off decoded future frames.
 
     The frame imagined for t + k is classified by the CNN's head of the smallest horizon, the label nearest to
-    "safe now". The future command is unknown, so the last one is held.
+    "safe now". The future command is unknown, so the last one is held. A CNN with history sees each imagined frame as the first
+    of a sequence.
     """
 
     def __init__(self, vae: VAE, dynamics: LatentDynamics, safety: SafetyCNN, horizons: Sequence[int]) -> None:
@@ -34,5 +36,13 @@ class ImaginedPredictor:
                 imagined.append(z)
         batch = len(imagined[0])
         frames = self.vae.decode(torch.cat(imagined))
-        nearest = torch.sigmoid(self.safety(frames)[:, 0])
+        nearest = torch.sigmoid(self.safety(self._input(frames, action))[:, 0])
         return nearest.view(len(self.horizons), batch).T
+
+    def _input(self, frames: Tensor, action: Tensor) -> Tensor:
+        """frames (K B, 3, 64, 64), normalised action (B, 2) -> the CNN's input."""
+        count = frames_in(self.safety.inputs)
+        if count == 1:
+            return frames
+        planes = action.repeat(len(self.horizons), count)[:, :, None, None].expand(-1, -1, *frames.shape[2:])
+        return torch.cat([frames.repeat(1, count, 1, 1), planes], dim=1)

@@ -15,7 +15,7 @@ SCHEMA_VERSION = 1
 WEIGHT_FILES = {"vae": "vae.safetensors", "dynamics": "dynamics.safetensors", "safety": "safety.safetensors"}
 CALIBRATOR = "calibrator.json"
 CONTEXT = 100  # frames of history that the scores look at
-SINGLE, NO_PREDICTOR = "single", "none"  # kinds of safety predictor
+SINGLE, HISTORY, NO_PREDICTOR = "single", "history", "none"  # kinds of safety predictor
 
 
 @dataclass
@@ -29,7 +29,8 @@ class Manifest:
     tau: float | None = None  # |cte - cte_centre| <= tau is safe, in the unit of the recorded cte; None: labels given otherwise
     cte_centre: float = 0.0
     lane_half_width: float | None = None  # |cte - cte_centre| beyond it is a departure; None: known by other labels, or not
-    predictor: str = SINGLE  # NO_PREDICTOR: trained without labels, so there is no p_safe and no confidence
+    predictor: str = SINGLE  # HISTORY: looks at `lags`; NO_PREDICTOR: trained without labels, no p_safe and no confidence
+    lags: list[int] = field(default_factory=lambda: [0])  # how many frames back the predictor looks, the newest first
     preset: str = ""
     settings: dict[str, Any] = field(default_factory=dict)  # every value used for training
     overrides: dict[str, Any] = field(default_factory=dict)  # the ones that differ from the preset
@@ -88,6 +89,7 @@ def read_manifest(path: str | Path) -> Manifest:
     except TypeError as error:
         raise AiccError(f"{folder / MANIFEST} is incomplete ({error}); copy the bundle again or retrain it") from error
     _check_files_listed(folder, manifest)
+    _check_lags(folder, manifest.lags)
     return manifest
 
 
@@ -113,3 +115,9 @@ def _check_files_listed(folder: Path, manifest: Manifest) -> None:
         entry = manifest.files.get(name)
         if not isinstance(entry, dict) or "sha256" not in entry or "bytes" not in entry:
             raise AiccError(f"{folder / MANIFEST} holds no hash of {name}; copy the bundle again or retrain it")
+
+
+def _check_lags(folder: Path, lags: Any) -> None:
+    whole = isinstance(lags, list) and all(type(lag) is int for lag in lags)
+    if not whole or lags[:1] != [0] or lags != sorted(set(lags)) or lags[-1] > CONTEXT:
+        raise AiccError(f"{folder / MANIFEST}: lags must be frame counts 0 < ... <= {CONTEXT} that begin with 0, got {lags!r}")

@@ -1,4 +1,4 @@
-"""Safety predictor g: one camera frame -> one logit per horizon ("is the car still safe k steps from now?")."""
+"""Safety predictor g: a camera frame, or a few with their commands -> one logit per horizon ("still safe k steps from now?")."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -6,11 +6,14 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from donkey_aicc.nets.history import frames_in
+
 FEATURE_SIZE = 128
 DROPOUT = 0.3
 # Most of the parameters are in the first fully connected layer. Convolutions twice as wide would cost the control path more than
 # twice as much, for each of the augmented views, and predict no better (docs/experiments.md).
 CHANNELS = (16, 32, 64, 288)
+_CHANGE_GAIN = 2.0  # pictures a few frames apart differ little
 
 
 def _block(inputs: int, outputs: int) -> nn.Sequential:
@@ -22,27 +25,38 @@ def _block(inputs: int, outputs: int) -> nn.Sequential:
 class SafetyCNN(nn.Module):
     """Four convolutions and three fully connected layers, about 2.6 M parameters.
 
-    One pass serves all horizons. The ReLU output of the second fully connected layer is the feature that
-    distance- and norm-based methods read.
+    One pass serves all horizons. With history (nets/history.py) only the first convolution is larger, a fifth of the work more;
+    older frames enter as their difference from the newest. The ReLU output of the second fully connected layer is the feature
+    that distance- and norm-based methods read.
     """
 
-    def __init__(self, horizons: int = 11, channels: tuple[int, ...] = CHANNELS) -> None:
+    def __init__(self, horizons: int = 11, channels: tuple[int, ...] = CHANNELS, inputs: int = 3) -> None:
         super().__init__()
-        self.convolutions = nn.Sequential(*(_block(*pair) for pair in pairwise((3, *channels))))
+        self.inputs = inputs
+        self.convolutions = nn.Sequential(*(_block(*pair) for pair in pairwise((inputs, *channels))))
         self.first = nn.Linear(channels[-1] * 4 * 4, 512)
         self.second = nn.Linear(512, FEATURE_SIZE)
         self.third = nn.Linear(FEATURE_SIZE, horizons)
         self.dropout = nn.Dropout(DROPOUT)
 
+    def seen(self, x: Tensor) -> Tensor:
+        """x: (B, C, 64, 64) -> (B, 512), all before the first dropout."""
+        older = frames_in(self.inputs) - 1
+        if older:
+            changes = [_CHANGE_GAIN * (x[:, :3] - x[:, 3 * n : 3 * n + 3]) for n in range(1, older + 1)]
+            x = torch.cat([x[:, :3] - 0.5, *changes, x[:, 3 * (older + 1) :]], dim=1)
+        else:
+            x = x - 0.5
+        return torch.relu(self.first(self.convolutions(x).flatten(1)))
+
     def features_and_logits(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """x: (B, 3, 64, 64) in [0, 1] -> features (B, 128) >= 0, logits (B, K)."""
-        hidden = self.convolutions(x - 0.5).flatten(1)
-        hidden = self.dropout(torch.relu(self.first(hidden)))
+        """x: (B, C, 64, 64), C = 3 frames in [0, 1] or as `history.stacked` makes it -> features (B, 128) >= 0, logits (B, K)."""
+        hidden = self.dropout(self.seen(x))
         features = torch.relu(self.second(hidden))
         return features, self.third(self.dropout(features))
 
     def forward(self, x: Tensor) -> Tensor:
-        """x: (B, 3, 64, 64) in [0, 1] -> logits (B, K)."""
+        """x: (B, C, 64, 64) -> logits (B, K)."""
         return self.features_and_logits(x)[1]
 
 
@@ -53,3 +67,9 @@ def convolution_channels(state: Mapping[str, Tensor]) -> tuple[int, ...]:
     """
     found = tuple(len(weight) for name, weight in sorted(state.items()) if name.startswith("convolutions.") and weight.dim() == 4)
     return found if len(found) == len(CHANNELS) else CHANNELS
+
+
+def input_width(state: Mapping[str, Tensor]) -> int:
+    """The input channels that stored weights have: 3 without history."""
+    weight = state.get("convolutions.0.0.weight")
+    return 3 if weight is None or weight.dim() != 4 else weight.shape[1]

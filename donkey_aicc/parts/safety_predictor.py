@@ -1,4 +1,4 @@
-"""SafetyPredictor: from a camera frame to the probability that the car is still safe k steps from now."""
+"""SafetyPredictor: from a camera frame, or the last few, to the probability that the car is still safe k steps from now."""
 
 import logging
 from typing import Any
@@ -8,15 +8,18 @@ import torch
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.preprocess import images_to_tensor, to_model_image
+from donkey_aicc.nets.history import History
+from donkey_aicc.nets.preprocess import to_model_image
 from donkey_aicc.scoring.inference import for_inference
 
 logger = logging.getLogger(__name__)
+_NO_COMMAND = np.zeros((1, 2), dtype=np.float32)
 
 
 class SafetyPredictor:
-    """Donkeycar part: image -> p_safe, one probability per horizon; an empty list when there is none.
+    """Donkeycar part: image, steering, throttle -> p_safe, one probability per horizon; an empty list when there is none.
 
+    A predictor with history remembers the last frames and commands; one without takes no notice of the commands.
     An empty list and not None, because donkeycar keeps a channel's old value when a part returns None.
     """
 
@@ -24,31 +27,48 @@ class SafetyPredictor:
         self.net = for_inference(bundle.safety)
         self.horizons = bundle.horizons
         self._device = next(self.net.parameters()).device
+        self._history, self._needs_command = History(bundle.lags, bundle.action_stats), len(bundle.lags) > 1
         self._complained = False
 
-    def run(self, image: np.ndarray | None) -> list[float]:
+    def reset(self) -> None:
+        """The next frame is the first of a new sequence."""
+        self._history.reset()
+
+    def run(self, image: np.ndarray | None, steering: Any = None, throttle: Any = None) -> list[float]:
         """image: (H, W[, C]) of any size; never raises."""
-        images = self.to_input(image)
+        images = self.to_input(image, steering, throttle)
         if images is None:
             return []
         with torch.inference_mode():
             return finite_list(torch.sigmoid(self.net(images))[0])
 
-    def to_input(self, image: Any) -> torch.Tensor | None:
-        """(1, 3, 64, 64) for the net, or None for a frame that cannot be used."""
-        if image is None:
-            return None
+    def to_input(self, image: Any, steering: Any = None, throttle: Any = None) -> torch.Tensor | None:
+        """(1, C, 64, 64) for the net, or None for a frame that cannot be used: the next one then starts a sequence."""
+        command = self._command(steering, throttle)
         try:
-            return images_to_tensor(to_model_image(image)[None]).to(self._device)
+            if image is not None and command is not None:
+                return torch.from_numpy(self._history.push(to_model_image(image)[None], command)).to(self._device)
         except AiccError as error:
             if not self._complained:  # once: it is true of every frame that follows
                 logger.error("no safety prediction: %s", error)
                 self._complained = True
+        self.reset()
+        return None
+
+    def _command(self, steering: Any, throttle: Any) -> np.ndarray | None:
+        """(1, 2) within [-1, 1] as tubs are read, or None where a predictor with history lacks it."""
+        if not self._needs_command:
+            return _NO_COMMAND
+        try:
+            command = np.array([[steering, throttle]], dtype=np.float32)
+        except (TypeError, ValueError):
             return None
+        return np.clip(command, -1.0, 1.0) if np.isfinite(command).all() else None
 
     def shutdown(self) -> None:
         """Ready for another drive."""
         self._complained = False
+        self.reset()
 
 
 def finite_list(values: torch.Tensor) -> list[float]:

@@ -20,7 +20,7 @@ NO_FEATURES = np.zeros(len(FEATURE_NAMES))
 
 
 class TTA:
-    """Donkeycar part around a SafetyPredictor: image -> p_tta, or with `details` (p_tta, p_safe, frame scores).
+    """Donkeycar part around a SafetyPredictor, with its inputs -> p_tta, or with `details` (p_tta, p_safe, frame scores).
 
     p_safe is the unaltered view of the same pass, so the predictor need not run again. Frame scores are those anomaly
     scores of `score_names` that come from this pass; they need the calibrator's statistics. The views depend on the seed
@@ -56,25 +56,27 @@ class TTA:
         """The next frame is the first of a new sequence."""
         self._frame = 0
         self._last_s: float | None = None
+        self.predictor.reset()
 
-    def run(self, image: np.ndarray | None) -> Any:
+    def run(self, image: np.ndarray | None, steering: Any = None, throttle: Any = None) -> Any:
         """Never raises; without a usable frame the lists are empty."""
         with self._right_of_way:
-            return self._predict(image)
+            return self._predict(image, steering, throttle)
 
-    def _predict(self, image: np.ndarray | None) -> Any:
-        images = self.predictor.to_input(image)
+    def _predict(self, image: np.ndarray | None, steering: Any, throttle: Any) -> Any:
+        number = self._next_number()
+        images = self.predictor.to_input(image, steering, throttle)
         if images is None:
             self.reset()
             return ([], [], {}) if self.details else []
-        found = predict_tta(self.predictor.net, images, self._randomness.tta(self._next_number()), self.views)
+        found = predict_tta(self.predictor.net, images, self._randomness.tta(number), self.views)
         p_tta = finite_list(found.p_tta[0])
         return (p_tta, finite_list(found.p_identity[0]), self._frame_scores(found)) if self.details else p_tta
 
     def _next_number(self) -> int:
         now = self._clock()
         if self._last_s is not None and now - self._last_s > self._gap_s:
-            self._frame = 0
+            self.reset()
         self._last_s = now
         self._frame += 1
         return self._frame - 1

@@ -12,13 +12,13 @@ PASSES = 10
 
 @torch.inference_mode()
 def mc_dropout_std(net: SafetyCNN, images: Tensor, rng: np.random.Generator, passes: int = PASSES) -> Tensor:
-    """(B, 3, 64, 64) -> (B, K): standard deviation of the probability. The masks are shared by the B frames.
+    """(B, C, 64, 64) -> (B, K): standard deviation of the probability. The masks are shared by the B frames.
 
     Dropout only acts behind the first fully connected layer, so all before it is computed once.
     """
     if passes < 1:
         raise ConfigError(f"dropout passes must be >= 1, got {passes}")
-    first = torch.relu(net.first(net.convolutions(images - 0.5).flatten(1)))
+    first = net.seen(images)
     p = []
     for _ in range(passes):
         features = torch.relu(net.second(first * _mask(rng, first, net.dropout.p)))

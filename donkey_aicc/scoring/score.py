@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.preprocess import images_to_tensor
+from donkey_aicc.nets.history import History
 from donkey_aicc.nets.safety_cnn import FEATURE_SIZE, SafetyCNN
 from donkey_aicc.nets.vae import LATENT_CHANNELS
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
@@ -94,16 +94,17 @@ def score_group(
     columns = [_empty_columns(length, len(bundle.horizons)) for length in lengths]
     scorer = StreamScorer(bundle, settings, lanes=len(sequences))
     safety = for_inference(bundle.safety) if bundle.has_predictor else None
-    randomness = FrameRandomness(settings.seed, settings.samples)
+    randomness, history = FrameRandomness(settings.seed, settings.samples), History(bundle.lags, bundle.action_stats)
     active = np.arange(len(sequences))
     for frame in range(max(lengths)):
         going = np.flatnonzero([lengths[lane] > frame for lane in active])
         if len(going) < len(active):
             scorer.keep(going)
+            history.keep(going)
             active = active[going]
-        images = images_to_tensor(np.stack([sequences[lane].images[frame] for lane in active])).to(scorer.device)
+        images = np.stack([sequences[lane].images[frame] for lane in active])
         actions = np.stack([sequences[lane].actions[frame] for lane in active])
-        values = _frame_values(safety, scorer, randomness, settings, batch, frame, images, actions)
+        values = _frame_values(safety, scorer, history, randomness, settings, batch, frame, images, actions)
         for row, lane in enumerate(active):
             for name, found in values.items():
                 columns[lane][name][frame] = found[row]
@@ -115,11 +116,12 @@ def score_group(
 def _frame_values(
     safety: SafetyCNN | None,
     scorer: StreamScorer,
+    history: History,
     randomness: FrameRandomness,
     settings: ScoreSettings,
     batch: BatchSettings,
     frame: int,
-    images: torch.Tensor,
+    images: np.ndarray,
     actions: np.ndarray,
 ) -> dict[str, np.ndarray]:
     scores = scorer.step(images, actions)
@@ -127,8 +129,9 @@ def _frame_values(
     values["valid"] = scores.valid
     if safety is None:  # a bundle trained without labels: the columns of the predictor stay NaN
         return values
-    prediction = predict_tta(safety, images, randomness.tta(frame), settings.views)
-    dropout = mc_dropout_std(safety, images, randomness.predictor_dropout(frame), batch.dropout_passes)
+    seen = torch.from_numpy(history.push(images, actions)).to(scorer.device)
+    prediction = predict_tta(safety, seen, randomness.tta(frame), settings.views)
+    dropout = mc_dropout_std(safety, seen, randomness.predictor_dropout(frame), batch.dropout_passes)
     tensors = {
         "p_safe": prediction.p_identity,
         "p_tta": prediction.p_tta,

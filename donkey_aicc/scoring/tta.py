@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.nets.history import frames_in
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 
 VIEWS = 9
@@ -76,10 +77,22 @@ def _colour_matrices(contrast: np.ndarray, saturation: np.ndarray) -> Tensor:
     return torch.from_numpy((contrast[:, None, None] * mixed).reshape(-1, 3).astype(np.float32))
 
 
+def input_views(x: Tensor, rng: np.random.Generator, views: int = VIEWS) -> Tensor:
+    """(B, C, 64, 64) -> (B, views, C, 64, 64): all frames of a history under the same view, its commands as they are."""
+    batch, channels, height, width = x.shape
+    frames = frames_in(channels)
+    if frames == 1:
+        return tta_views(x, rng, views)
+    pictures = tta_views(x[:, : 3 * frames].reshape(batch * frames, 3, height, width), rng, views)
+    pictures = pictures.view(batch, frames, views, 3, height, width).transpose(1, 2).flatten(2, 3)
+    commands = x[:, None, 3 * frames :].expand(-1, views, -1, -1, -1)
+    return torch.cat([pictures, commands], dim=2)
+
+
 @torch.inference_mode()
 def predict_tta(net: SafetyCNN, images: Tensor, rng: np.random.Generator, views: int = VIEWS) -> TTAPrediction:
-    """All views of all frames in one pass of the net, which must be in evaluation mode. images: (B, 3, 64, 64)."""
-    batch = tta_views(images, rng, views)
+    """All views of all frames in one pass of the net, which must be in evaluation mode. images: (B, C, 64, 64)."""
+    batch = input_views(images, rng, views)
     features, logits = net.features_and_logits(batch.flatten(0, 1))
     p = torch.sigmoid(logits).view(len(images), views, -1)
     return TTAPrediction(

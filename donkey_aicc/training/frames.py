@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from donkey_aicc.nets.history import lagged, stacked
 from donkey_aicc.nets.preprocess import ActionStats, images_to_tensor
 from donkey_aicc.nets.vae import LATENT_SHAPE, VAE
 from donkey_aicc.progress import Progress
@@ -34,6 +35,15 @@ class FramePool:
             [self.sequences[s].images[n - self.first[s]] for s, n in zip(owners.tolist(), numbers.tolist(), strict=True)]
         )
         return images_to_tensor(pixels).to(device)
+
+    def inputs(self, chosen: np.ndarray, lags: tuple[int, ...], stats: ActionStats, device: torch.device) -> Tensor:
+        """(B, C, 64, 64) for the safety predictor: the numbered frames with those before them in their own sequence."""
+        owners = np.searchsorted(self.first, chosen, side="right") - 1
+        steps = lagged(chosen - self.first[owners], lags).tolist()
+        owned = [(self.sequences[owner], step) for owner, step in zip(owners.tolist(), steps, strict=True)]
+        frames = np.stack([[sequence.images[number] for number in step] for sequence, step in owned])
+        commands = np.stack([sequence.actions[step] for sequence, step in owned])
+        return torch.from_numpy(stacked(frames, commands, stats)).to(device)
 
     def actions(self, stats: ActionStats) -> Tensor:
         """(N, 2) normalised actions of all frames."""

@@ -14,7 +14,8 @@ import torch
 from donkey_aicc import __version__
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Manifest, Nets, save_bundle
-from donkey_aicc.nets.manifest import CONTEXT, NO_PREDICTOR, SINGLE
+from donkey_aicc.nets.history import LAGS, NO_HISTORY
+from donkey_aicc.nets.manifest import CONTEXT, HISTORY, NO_PREDICTOR, SINGLE
 from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.training.checks import data_warnings, require_labels
@@ -44,10 +45,14 @@ class Plan:
     cte_centre: float = 0.0
     lane_half_width: float | None = None
     horizons: tuple[int, ...] = HORIZONS
-    predictor: str = SINGLE  # NO_PREDICTOR: world model only, no labels needed
+    predictor: str = SINGLE  # HISTORY: several frames and commands; NO_PREDICTOR: world model only, no labels needed
     split_mode: str = AUTO
     guard_s: float = GUARD_S
     data: dict[str, Any] = field(default_factory=dict)  # goes into the manifest: tubs, label source, ...
+
+    @property
+    def lags(self) -> tuple[int, ...]:
+        return LAGS if self.predictor == HISTORY else NO_HISTORY
 
     @property
     def work(self) -> Path:
@@ -103,7 +108,7 @@ def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes:
     stages.train_vae()
     stages.train_dynamics(CONTEXT)
     if plan.predictor != NO_PREDICTOR:
-        stages.train_safety()
+        stages.train_safety(plan.lags)
     manifest = Manifest(
         horizons=list(plan.horizons),
         action_stats=stats.to_json(),
@@ -112,6 +117,7 @@ def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes:
         cte_centre=plan.cte_centre,
         lane_half_width=plan.lane_half_width,
         predictor=plan.predictor,
+        lags=list(plan.lags),
         preset=plan.preset.name,
         settings=settings,
         overrides=plan.overrides,

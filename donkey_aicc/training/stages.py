@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.history import NO_HISTORY, input_channels
 from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
@@ -18,7 +19,7 @@ from donkey_aicc.training.precision import round_weights
 from donkey_aicc.training.presets import Preset
 from donkey_aicc.training.rollouts import LatentPool, roll_out, spread_starts
 from donkey_aicc.training.train_dynamics import DynamicsTask
-from donkey_aicc.training.train_safety import SafetyTask, auroc_per_horizon, masked_bce, pool_labels, safety_logits
+from donkey_aicc.training.train_safety import Past, SafetyTask, auroc_per_horizon, masked_bce, pool_labels, safety_logits
 from donkey_aicc.training.train_vae import VaeTask, reconstruction_mse
 from donkey_aicc.training.trainer import Fitted, Run, Task, fit
 from donkey_aicc.tubs.drive import Drive
@@ -85,12 +86,13 @@ class Stages:
         latents, actions = self.held_out.windows(starts, length, self.device)
         self.precision["dynamics"] = round_weights(self.dynamics, lambda: roll_out(self.dynamics, latents, actions, length // 2))
 
-    def train_safety(self) -> None:
-        safety = self.safety = SafetyCNN(len(self.horizons))
-        task = SafetyTask(safety, self.train, self.validation, self.horizons, self.preset.safety, self.device)
-        self._fit(task, ("safety",))
+    def train_safety(self, lags: tuple[int, ...] = NO_HISTORY) -> None:
+        past = self.past = Past(lags, self.stats)
+        safety = self.safety = SafetyCNN(len(self.horizons), inputs=input_channels(lags))
+        task = SafetyTask(safety, self.train, self.validation, self.horizons, self.preset.safety, self.device, past)
+        self._fit(task, ("safety",), lags=list(lags))
         safety.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
-        probe = self.validation.images(_probe(self.validation), self.device)
+        probe = self.validation.inputs(_probe(self.validation).numpy(), lags, self.stats, self.device)
         self.precision["safety"] = round_weights(safety, lambda: safety(probe))
 
     def measure(self, context: int) -> Measured:
@@ -116,12 +118,12 @@ class Stages:
         shown = min(context, self.preset.dynamics.context)
         rollout_sheet(self.run.work / "rollout.png", self.vae, self.dynamics, self.held_out, shown, self.device)
 
-    def _fit(self, task: Task, sections: Listing[str]) -> Fitted:
+    def _fit(self, task: Task, sections: Listing[str], **more: Any) -> Fitted:
         """A stage may be resumed only with the settings of everything it was made from."""
         settings = {
             f"{section}.{name}": value for section in sections for name, value in asdict(getattr(self.preset, section)).items()
         }
-        fitted = fit(task, replace(self.run, made_with={**self.run.made_with, **settings}))
+        fitted = fit(task, replace(self.run, made_with={**self.run.made_with, **settings, **more}))
         self.best_epochs[task.name] = fitted.best_epoch
         return fitted
 
@@ -131,7 +133,7 @@ class Stages:
     def _safety_figures(self, pool: FramePool) -> dict[str, Any]:
         if self.safety is None:
             return {}
-        logits, labels = safety_logits(self.safety, pool, self.device), pool_labels(pool, self.horizons)
+        logits, labels = safety_logits(self.safety, pool, self.device, self.past), pool_labels(pool, self.horizons)
         areas = auroc_per_horizon(logits, labels, self.horizons)
         return {"safety_loss": float(masked_bce(logits, labels)), "auroc": {str(k): area for k, area in areas.items()}}
 

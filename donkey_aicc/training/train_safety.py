@@ -4,12 +4,15 @@ Clean frames only and no photometric augmentation: a net that had seen the shift
 """
 
 from collections.abc import Sequence as Listing
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from donkey_aicc.nets.history import NO_HISTORY, without_past
+from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import SafetySettings
@@ -17,6 +20,7 @@ from donkey_aicc.training.trainer import Task
 from donkey_aicc.tubs.labels import horizon_labels
 
 VALIDATION_BATCH = 128
+SHOWN_AS_STARTS = 0.1  # share of examples without their past, so that the net knows what the start of a sequence looks like
 
 
 def masked_bce(logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -40,6 +44,14 @@ def label_weights(pool: FramePool, horizons: Listing[int]) -> Tensor:
     return torch.from_numpy(np.clip(2.0 * np.nan_to_num(certainty, nan=0.5) - 1.0, 0.0, 1.0))
 
 
+@dataclass(frozen=True)
+class Past:
+    """What the predictor sees besides the newest frame."""
+
+    lags: tuple[int, ...] = NO_HISTORY
+    stats: ActionStats = field(default_factory=lambda: ActionStats(np.zeros(2), np.ones(2)))
+
+
 class SafetyTask(Task):
     name = "safety"
 
@@ -51,7 +63,9 @@ class SafetyTask(Task):
         horizons: Listing[int],
         settings: SafetySettings,
         device: torch.device,
+        past: Past | None = None,
     ) -> None:
+        self.past = past or Past()
         self.net = self.cnn = net.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.train, self.validation, self.recipe, self.device = train, validation, settings, device
         self.horizons = tuple(horizons)
@@ -63,11 +77,16 @@ class SafetyTask(Task):
         return len(self.labelled)
 
     def loss(self, chosen: Tensor, epoch: int, generator: torch.Generator) -> Tensor:
-        images = self.train.images(self.labelled[chosen], self.device).contiguous(memory_format=torch.channels_last)
-        return masked_bce(self.cnn(images), self.labels[chosen].to(self.device), self.weights[chosen].to(self.device))
+        seen = self.train.inputs(self.labelled[chosen].numpy(), self.past.lags, self.past.stats, self.device)
+        if len(self.past.lags) > 1:
+            starts = torch.rand(len(seen), generator=generator) < SHOWN_AS_STARTS
+            seen[starts.to(self.device)] = without_past(seen[starts.to(self.device)])
+        seen = seen.contiguous(memory_format=torch.channels_last)
+        return masked_bce(self.cnn(seen), self.labels[chosen].to(self.device), self.weights[chosen].to(self.device))
 
     def validate(self) -> dict[str, float]:
-        logits, labels = safety_logits(self.cnn, self.validation, self.device), pool_labels(self.validation, self.horizons)
+        logits = safety_logits(self.cnn, self.validation, self.device, self.past)
+        labels = pool_labels(self.validation, self.horizons)
         areas = auroc_per_horizon(logits, labels, self.horizons)
         return {
             "loss": float(masked_bce(logits, labels)),
@@ -76,9 +95,10 @@ class SafetyTask(Task):
 
 
 @torch.no_grad()
-def safety_logits(net: SafetyCNN, pool: FramePool, device: torch.device) -> Tensor:
+def safety_logits(net: SafetyCNN, pool: FramePool, device: torch.device, past: Past) -> Tensor:
     """(N, K) logits of all frames, on the CPU."""
-    return torch.cat([net(pool.images(part, device)).cpu() for part in torch.arange(len(pool)).split(VALIDATION_BATCH)])
+    parts = np.split(np.arange(len(pool)), range(VALIDATION_BATCH, len(pool), VALIDATION_BATCH))
+    return torch.cat([net(pool.inputs(part, past.lags, past.stats, device)).cpu() for part in parts])
 
 
 def auroc_per_horizon(logits: Tensor, labels: Tensor, horizons: Listing[int]) -> dict[int, float | None]:

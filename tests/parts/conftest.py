@@ -10,7 +10,8 @@ from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.statistics import Normaliser, ScoreStatistics
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.manifest import Manifest
+from donkey_aicc.nets.history import LAGS, input_channels
+from donkey_aicc.nets.manifest import HISTORY, Manifest
 from donkey_aicc.nets.preprocess import to_model_image
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
@@ -49,6 +50,17 @@ def bundle(tmp_path_factory):
     manifest = Manifest(horizons=list(HORIZONS), action_stats={"mean": [0.0, 0.25], "std": [0.2, 0.05]}, context=CONTEXT)
     folder = tmp_path_factory.mktemp("bundle") / "tiny"
     save_bundle(folder, nets, manifest)
+    return Bundle.load(folder)
+
+
+@pytest.fixture(scope="session")
+def history_bundle(bundle, tmp_path_factory):
+    """The same world model, and a predictor that looks at several frames and commands."""
+    torch.manual_seed(1)
+    safety = SafetyCNN(len(HORIZONS), inputs=input_channels(LAGS))
+    manifest = replace(bundle.manifest, predictor=HISTORY, lags=list(LAGS))
+    folder = tmp_path_factory.mktemp("bundle") / "history"
+    save_bundle(folder, Nets(bundle.vae, bundle.dynamics, safety), manifest)
     return Bundle.load(folder)
 
 

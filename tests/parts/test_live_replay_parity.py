@@ -66,8 +66,9 @@ def wide_statistics(statistics):
     return replace(statistics, rho_raw=Normaliser(0.0, 0.2), dynamics=distance)
 
 
-def test_replay_gives_the_live_scores(bundle, wide_statistics, small, context, tmp_path):
-    statistics = wide_statistics
+@pytest.mark.parametrize("kind", ["bundle", "history_bundle"])
+def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, context, tmp_path):
+    bundle, statistics = request.getfixturevalue(kind), wide_statistics
     world = World("oval", seed=3)
     expert = Expert(world.track)
 
@@ -87,7 +88,8 @@ def test_replay_gives_the_live_scores(bundle, wide_statistics, small, context, t
     vehicle.add(AnomalyInjector(control, "command"), inputs=[*sent, channels.MODE], outputs=[*sent, *told])
     predicted = [channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES]
     patient = {"gap_s": 60.0}  # whatever else this machine does; the reader is told the same
-    vehicle.add(TTA(SafetyPredictor(bundle), seed=4, details=True, **patient), inputs=[channels.IMAGE], outputs=predicted)
+    tta = TTA(SafetyPredictor(bundle), seed=4, details=True, **patient)
+    vehicle.add(tta, inputs=[channels.IMAGE, *sent], outputs=predicted)
     settings = replace(small["settings"], seed=4)
     scorer = WorldModelScorer(bundle, statistics, settings, **patient)
     scored = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID]

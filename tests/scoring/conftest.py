@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.history import NO_HISTORY
 from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
@@ -24,6 +25,7 @@ class MadeUpBundle:
     action_stats: ActionStats
     horizons: tuple[int, ...] = HORIZONS
     has_predictor: bool = True
+    lags: tuple[int, ...] = NO_HISTORY
 
 
 @pytest.fixture(scope="session")

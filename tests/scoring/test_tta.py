@@ -5,7 +5,7 @@ import torch
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.scoring import tta
-from donkey_aicc.scoring.tta import predict_tta, tta_views
+from donkey_aicc.scoring.tta import input_views, predict_tta, tta_views
 
 
 def rng(seed=0):
@@ -90,3 +90,14 @@ def test_one_view_is_the_plain_prediction(bundle, images):
 def test_no_views_are_refused(images):
     with pytest.raises(ConfigError, match="views must be >= 1, got 0"):
         tta_views(images, rng(), views=0)
+
+
+def test_all_frames_of_a_history_get_the_same_view_and_the_commands_stay():
+    frame = torch.rand(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
+    planes = torch.full((2, 6, 64, 64), 1.7)
+    x = torch.cat([frame, frame, 0.5 * frame, planes], dim=1)
+    views = input_views(x, np.random.default_rng(3), 4)
+    alone = tta_views(frame, np.random.default_rng(3), 4)
+    assert torch.equal(views[:, :, :3], alone) and torch.equal(views[:, :, 3:6], alone)
+    assert torch.equal(views[:, :, 6:9], tta_views(0.5 * frame, np.random.default_rng(3), 4))
+    assert torch.equal(views[:, 0], x) and torch.equal(views[:, :, 9:], planes[:, None].expand(-1, 4, -1, -1, -1))

@@ -1,10 +1,12 @@
 import numpy as np
 import torch
 
+from donkey_aicc.nets.history import LAGS, input_channels, stacked, without_past
+from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import PRESETS
-from donkey_aicc.training.train_safety import SafetyTask, auroc_per_horizon, masked_bce, pool_labels
+from donkey_aicc.training.train_safety import Past, SafetyTask, auroc_per_horizon, masked_bce, pool_labels
 
 CPU = torch.device("cpu")
 
@@ -38,3 +40,22 @@ def test_auroc_is_undefined_with_one_class():
     labels = torch.tensor([[1.0, 1.0], [0.0, 1.0], [1.0, float("nan")]])
     areas = auroc_per_horizon(torch.tensor([[2.0, 0.0], [-1.0, 1.0], [0.5, 0.0]]), labels, (1, 5))
     assert areas == {1: 1.0, 5: None}
+
+
+def test_history_of_a_training_example_stays_in_its_own_sequence(drives):
+    pool, stats = FramePool(drives[:2]), ActionStats(np.zeros(2), np.ones(2))
+    seen = pool.inputs(np.array([23, 24, 30]), LAGS, stats, CPU)
+    for row, (sequence, numbers) in enumerate([(0, (23, 21, 18)), (1, (0, 0, 0)), (1, (6, 4, 1))]):
+        frames, commands = drives[sequence].images[list(numbers)], drives[sequence].actions[list(numbers)]
+        torch.testing.assert_close(seen[row : row + 1], torch.from_numpy(stacked(frames[None], commands[None], stats)))
+
+
+def test_some_examples_are_shown_as_starts_of_sequences(drives):
+    stats = ActionStats(np.zeros(2), np.ones(2))
+    net = SafetyCNN(2, inputs=input_channels(LAGS))
+    task = SafetyTask(net, FramePool(drives[:4]), FramePool(drives[4:5]), (5, 10), PRESETS["tiny"].safety, CPU, Past(LAGS, stats))
+    shown = []
+    net.register_forward_pre_hook(lambda _, inputs: shown.append(inputs[0]))
+    task.loss(torch.arange(task.examples()), 0, torch.Generator().manual_seed(0))
+    starts = (shown[0] == without_past(shown[0])).flatten(1).all(dim=1)
+    assert 4 < starts.sum() < 0.4 * len(starts)  # the four that are, and a few more
