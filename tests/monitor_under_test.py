@@ -19,6 +19,7 @@ from tests.synthetic_scores import synthetic_table
 
 HORIZONS = (1, 5)
 CONTEXT = 5
+CNN_FEATURES = 128
 SETTINGS = ScoreSettings(samples=2, context=CONTEXT)  # cheap enough for a test
 
 
@@ -37,8 +38,9 @@ def add_calibrator(bundle: Path) -> AnomalyTemperature:
     fitted = AnomalyTemperature()
     fitted.temperatures, fitted.weights = {1: 1.0, 5: 1.2}, {"rho": 1.0, "delta": 0.5}
     table = synthetic_table(np.random.default_rng(0), horizons=HORIZONS)
-    latent = np.random.default_rng(0).normal(size=(len(table), LATENT_CHANNELS))
-    fitted.statistics = ScoreStatistics.fit(replace(table, latent=latent))
+    rng = np.random.default_rng(0)
+    latent, seen = rng.normal(size=(len(table), LATENT_CHANNELS)), rng.normal(size=(len(table), CNN_FEATURES))
+    fitted.statistics = ScoreStatistics.fit(replace(table, latent=latent, cnn_features=seen))
     fitted.settings = SETTINGS
     save_calibrator(Bundle.load(bundle), fitted, {})
     return fitted

@@ -11,7 +11,9 @@ const SHAPES = {
 const WORDS = { none: "No alarm", watch: "Watch", danger: "Danger", off: "No alarm system" };
 
 export class Dial {
-  constructor(root) {
+  // idle: the word where no alarm is known and nothing is wrong.
+  constructor(root, idle = "Monitor on") {
+    this.idle = idle;
     root.innerHTML = `
       <div class="dial-face" role="img" aria-label="confidence not known">
         <svg viewBox="0 0 200 112" aria-hidden="true"><path class="dial-track" pathLength="100" d="${ARC}"/>
@@ -39,7 +41,7 @@ export class Dial {
     const status = moment.status && moment.status !== "ok" ? moment.status : "";
     this.root.dataset.alarm = alarm;
     if (this.shown !== alarm) this.shape.innerHTML = SHAPES[(this.shown = alarm)];
-    put(this.word, alarm === "off" ? (moment.status === undefined ? "Monitor off" : status ? `Monitor: ${status}` : "Monitor on") : WORDS[alarm]);
+    put(this.word, alarm === "off" ? (moment.status === undefined ? "Monitor off" : status ? `Monitor: ${status}` : this.idle) : WORDS[alarm]);
     const reason = moment.reason || (alarm === "off" || !status ? "" : `monitor: ${status}`);
     put(this.reason, reason);
   }

@@ -4,7 +4,7 @@ import { colours, known, prepare } from "./canvas.js";
 export class TrackMap {
   constructor(canvas) {
     this.canvas = canvas;
-    this.box = null;
+    this.jump = 1; // metres between two moments: beyond it, the car was put elsewhere
   }
 
   // track: { points: [[x, y]], half_width_m } or null; way: moments with x and y; here: the moment of the car.
@@ -37,7 +37,7 @@ export class TrackMap {
     g.lineWidth = 2.5;
     for (let i = 1; i < places.length; i++) {
       const [a, b] = [places[i - 1], places[i]];
-      if (Math.hypot(a.x - b.x, a.y - b.y) > 1.0 || b.hit) continue;
+      if (Math.hypot(a.x - b.x, a.y - b.y) > this.jump || b.hit) continue;
       g.strokeStyle = b.inject_protocol ? colour["line-2"] : colour["line-1"];
       g.beginPath();
       g.moveTo(x(a.x), y(a.y));

@@ -1,0 +1,161 @@
+"""A tub of either version and of any car -> Run. The tub is only read."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc import channels
+from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.preprocess import IMAGE_SIZE
+from donkey_aicc.replay.run import SCORE_COLUMNS, Run
+from donkey_aicc.scoring.score_table import HORIZONS
+from donkey_aicc.simulator.tracks import make_track
+from donkey_aicc.tubs.departures import departed_frames
+from donkey_aicc.tubs.drive import make_drive
+from donkey_aicc.tubs.find_tubs import find_tubs, read_tub
+from donkey_aicc.tubs.sent_commands import read_commands
+from donkey_aicc.tubs.telemetry import Telemetry, read_telemetry
+from donkey_aicc.tubs.timeline import ASSUMED_RATE_HZ, read_times
+from donkey_aicc.tubs.tub_contents import Record, TubContents, number, numbers, text
+from donkey_aicc.web.cockpit_feed import SHOWN
+
+TEXTS = ("mode", "status", "grade", "alarm", "reason", "action")
+VECTORS = ("p_safe", "p_tta", "confidence", "hazard")
+ELSEWHERE = ("image", "recording", "records", "inject_protocol")  # read in another way, or of no use here
+LONGEST_STEP_S, PAUSE_S = 1.0, 1.5  # a longer pause between two records is shown as one of this length
+LONGEST_TEXT, LONGEST_VECTOR = 200, 64
+TRACK_POINTS = 160
+
+
+def read_run(path: str | Path) -> Run:
+    """Everything the tub says; raises AiccError where there is nothing to look at."""
+    tub = _one_tub(path)
+    contents = read_tub(tub)
+    live = [row for row, record in enumerate(contents.records) if record.index not in contents.deleted]
+    if not live:
+        raise AiccError(f"{tub} has no record to show; what was lost and why: donkey-aicc check {tub}")
+    images = contents.image_paths()
+    image_paths = [images[row] for row in live]
+    if not _any_exists(image_paths):
+        raise AiccError(
+            f"{tub} has no camera pictures: none of its {len(live)} records names a file that is there (key {channels.IMAGE}); "
+            f"copy the tub again with its images, and see: donkey-aicc check {tub}"
+        )
+    records = [contents.records[row] for row in live]
+    telemetry = read_telemetry(records)
+    columns = {key: numbers(records, channel) for key, channel in SHOWN.items() if key not in (*TEXTS, *VECTORS, *ELSEWHERE)}
+    columns |= {key: values for key in VECTORS if (values := _vectors(records, SHOWN[key])) is not None}
+    commands = read_commands(records, telemetry.mode).actions
+    columns |= {"steering": commands[:, 0], "throttle": commands[:, 1], "cte": telemetry.cte, "mark": telemetry.marks}
+    columns["inject_severity"] = np.where(telemetry.protocol == "", np.nan, telemetry.severity)
+    words = {key: _texts(records, SHOWN[key]) for key in TEXTS} | {"inject_protocol": telemetry.protocol}
+    times_s = read_times(contents).times_s[live]
+    t, rate_hz = _shown_time(times_s, [record.session for record in records])
+    kept = {key: np.asarray(values, dtype=np.float32) for key, values in columns.items() if np.isfinite(values).any()}
+    horizons, notes = _known_horizons(kept)
+    return Run(
+        tub=tub,
+        name=tub.resolve().name,
+        index=np.array([record.index for record in records], dtype=np.int64),
+        t=t,
+        rate_hz=rate_hz,
+        image_paths=image_paths,
+        numbers=kept,
+        words={key: values for key, values in words.items() if (values != "").any()},
+        departed=_departed(contents, records, telemetry),
+        horizons=horizons,
+        notes=notes,
+        track=_track(contents),
+        scores_from="recorded during the drive" if any(name in kept for name in SCORE_COLUMNS) else "",
+    )
+
+
+def _one_tub(path: str | Path) -> Path:
+    tubs = find_tubs([path])
+    if len(tubs) > 1:
+        some = ", ".join(str(tub) for tub in tubs[:3])
+        raise AiccError(f"{path} holds {len(tubs)} tubs, replay shows one: name it, such as {some}")
+    return tubs[0]
+
+
+def _any_exists(paths: Sequence[str | None]) -> bool:
+    return any(path is not None and os.path.exists(path) for path in paths)
+
+
+def _texts(records: Sequence[Record], channel: str) -> np.ndarray:
+    return np.array([text(record.values.get(channel))[:LONGEST_TEXT] for record in records], dtype=str)
+
+
+def _vectors(records: Sequence[Record], channel: str) -> np.ndarray | None:
+    """(N, K) float32 of a channel that holds one list of numbers per record; (N,) if it holds single numbers; None without."""
+    values = [record.values.get(channel) for record in records]
+    lengths = [len(value) for value in values if isinstance(value, list)]
+    if not lengths:
+        single = numbers(list(records), channel)
+        return single.astype(np.float32) if np.isfinite(single).any() else None
+    width = min(max(lengths), LONGEST_VECTOR)
+    column = np.full((len(values), width), np.nan, dtype=np.float32)
+    for row, value in enumerate(values):
+        if isinstance(value, list) and len(value) == width:
+            column[row] = [number(each) for each in value]
+    return column
+
+
+def _shown_time(times_s: np.ndarray, sessions: Sequence[str]) -> tuple[np.ndarray, float]:
+    """Seconds since the first record with long pauses, jumps back and changes of session cut short; and the usual rate."""
+    steps = np.diff(times_s)
+    usable = steps[(steps > 0) & (steps <= LONGEST_STEP_S)]
+    rate_hz = float(1.0 / np.median(usable)) if len(usable) else ASSUMED_RATE_HZ
+    changed = np.array([first != second for first, second in zip(sessions, sessions[1:], strict=False)], dtype=bool)
+    steps = np.where((steps > LONGEST_STEP_S) | (steps < 0) | changed, PAUSE_S, steps)
+    return np.concatenate([[0.0], np.cumsum(np.maximum(steps, 1e-3))]), rate_hz
+
+
+def _departed(contents: TubContents, records: Sequence[Record], telemetry: Telemetry) -> np.ndarray:
+    """Session by session, because the last pilot frame of one is not taken over by the first of the next."""
+    noted = number(contents.metadata.get("lane_half_width"))
+    sessions = [record.session for record in records]
+    starts = [0, *(row for row in range(1, len(sessions)) if sessions[row] != sessions[row - 1]), len(sessions)]
+    black = np.zeros((1, IMAGE_SIZE, IMAGE_SIZE, 3), np.uint8)
+    found = []
+    for start, stop in zip(starts, starts[1:], strict=False):
+        length = stop - start
+        drive = make_drive(
+            "",
+            "",
+            np.broadcast_to(black, (length, *black.shape[1:])),  # departures need no pictures
+            np.zeros((length, 2), np.float32),
+            cte=telemetry.cte[start:stop],
+            mode=telemetry.mode[start:stop],
+            frame_digests=np.zeros(length, np.uint64),
+        )
+        found.append(departed_frames(drive, telemetry.marks[start:stop], half_width=noted if noted > 0 else None))
+    return np.concatenate(found)
+
+
+def _known_horizons(columns: dict[str, np.ndarray]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The frames ahead that the recorded values stand for, and a note; only the usual set can be told from their number."""
+    vectors = [name for name in VECTORS if name in columns and columns[name].ndim == 2]
+    widths = {columns[name].shape[1] for name in vectors}
+    if not widths or widths == {len(HORIZONS)}:
+        return (HORIZONS if widths else ()), ()
+    for name in vectors:
+        del columns[name]
+    count = ", ".join(str(width) for width in sorted(widths))
+    return (), (f"recorded probabilities are left out: {count} horizons, which only their bundle knows; add --bundle",)
+
+
+def _track(contents: TubContents) -> dict[str, Any] | None:
+    """The centreline, where the recorder noted a track of the embedded simulator."""
+    name = contents.metadata.get("track")
+    if not isinstance(name, str):
+        return None
+    try:
+        track = make_track(name.replace("seed_", "seed:"))
+    except AiccError:
+        return None
+    every = max(1, len(track.centreline) // TRACK_POINTS)
+    return {"points": track.centreline[::every].round(2).tolist(), "half_width_m": track.half_width_m}

@@ -1,0 +1,128 @@
+"""Scores of a run by a bundle, computed on the spot or found among those computed earlier for the same pictures and weights."""
+
+import hashlib
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.replay.run import SCORE_COLUMNS, Run
+from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
+from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.tubs.frame_cache import default_cache_dir
+from donkey_aicc.tubs.load import load_drives
+
+if TYPE_CHECKING:
+    from donkey_aicc.calibration.base import Calibrator
+    from donkey_aicc.nets.bundle import Bundle
+
+CACHE_VERSION = 1  # raise when scoring changes
+WORTH_WORKERS = 2000  # frames; for fewer, starting worker processes takes longer than they save
+MOST_CACHED = 20  # tables; the oldest go
+
+
+def require_scores(run: Run) -> Run:
+    """The run as recorded; one without any score is refused with what to do."""
+    if not run.scores_from:
+        raise AiccError(
+            f"{run.tub} holds no scores (no aicc/p_safe, aicc/confidence or aicc/rho): it was recorded without the monitor. "
+            "Compute them with --bundle BUNDLE, such as the shipped one: --bundle reference"
+        )
+    return run
+
+
+def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None) -> Run:
+    """The run with this bundle's scores in place of recorded ones. What the car did and said stays as recorded."""
+    from donkey_aicc.calibration.calibrator_file import load_calibrator, score_settings
+
+    settings = score_settings(bundle)
+    drives = load_drives([run.tub], tau=None, cache_dir=cache_dir).sequences
+    table = _scored(bundle, drives, settings, Path(cache_dir) if cache_dir is not None else default_cache_dir())
+    columns = {"p_safe": table.p_safe, "p_tta": table.p_tta}
+    status = np.where(table.valid, "ok", "warming up")
+    notes = list(run.notes)
+    if bundle.calibrator_path.is_file():
+        columns |= _calibrated(table, load_calibrator(bundle))
+    else:
+        notes.append(f"bundle {bundle.path.name} has no calibrator: no confidence, rho or delta; make one: donkey-aicc calibrate")
+        status = np.where(table.valid, "no calibrator", status)
+    if not bundle.has_predictor:
+        notes.append(f"bundle {bundle.path.name} was trained without labels: it has no safety predictor and gives no confidence")
+    rows, found = _rows_of(run, table.index)
+    placed = {name: _placed(values[found], rows, len(run)) for name, values in columns.items()}
+    said = np.full(len(run), "no score: picture or command is missing")
+    said[rows] = status[found]
+    outdated = (*SCORE_COLUMNS, "scores_age_s", "scores_valid")
+    kept = {name: values for name, values in run.numbers.items() if name not in outdated}
+    return replace(
+        run,
+        numbers=kept | {name: values for name, values in placed.items() if np.isfinite(values).any()},
+        words=run.words | {"status": said},
+        horizons=tuple(int(k) for k in table.horizons) if bundle.has_predictor else (),
+        features=FEATURE_NAMES if "features" in placed else (),
+        scores_from=f"computed with bundle {bundle.path.name} (grade {settings.grade})",
+        notes=tuple(notes),
+    )
+
+
+def _calibrated(table: ScoreTable, calibrator: "Calibrator") -> dict[str, np.ndarray]:
+    """What the calibrator makes of the rows with a full context; the others stay unknown."""
+    valid = table.valid.astype(bool)
+    columns: dict[str, np.ndarray] = {}
+    if calibrator.statistics is not None:
+        scores = calibrator.statistics.scores(table)
+        columns = {name: np.where(valid, scores[name], np.nan) for name in ("rho", "delta", "rho_z", "delta_z")}
+        columns["features"] = calibrator.statistics.dynamics.standardised(table.features)
+    probability = calibrator.probability_of(table)
+    usable = valid & np.isfinite(probability).all(axis=1)
+    if usable.any():
+        confidence = np.full(probability.shape, np.nan)
+        confidence[usable] = calibrator.predict(table.select(usable))
+        columns["confidence"] = confidence
+    return columns
+
+
+def _rows_of(run: Run, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(rows of the run, rows of the table) that belong to the same record."""
+    row_of = {int(number): row for row, number in enumerate(run.index)}
+    pairs = [(row_of[int(number)], place) for place, number in enumerate(index) if int(number) in row_of]
+    rows, found = zip(*pairs, strict=True) if pairs else ((), ())
+    return np.array(rows, dtype=np.int64), np.array(found, dtype=np.int64)
+
+
+def _placed(values: np.ndarray, rows: np.ndarray, length: int) -> np.ndarray:
+    column = np.full((length, *values.shape[1:]), np.nan, dtype=np.float32)
+    column[rows] = values
+    return column
+
+
+def _scored(bundle: "Bundle", drives: list[Drive], settings: ScoreSettings, cache_dir: Path) -> ScoreTable:
+    from donkey_aicc.scoring.parallel import score_drives
+
+    path = cache_dir / "scores" / f"{_key(bundle, drives, settings)}.npz"
+    if path.is_file():
+        try:
+            return ScoreTable.load(path)
+        except AiccError:
+            path.unlink(missing_ok=True)  # damaged: computed again
+    workers = os.cpu_count() or 1 if sum(len(drive) for drive in drives) > WORTH_WORKERS else 1
+    table = score_drives(bundle, drives, settings=settings, workers=workers)
+    try:
+        table.save(path)
+        for old in sorted(path.parent.glob("*.npz"), key=lambda each: each.stat().st_mtime)[:-MOST_CACHED]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        pass  # a cache that cannot be written costs time, nothing else
+    return table
+
+
+def _key(bundle: "Bundle", drives: list[Drive], settings: ScoreSettings) -> str:
+    from donkey_aicc.calibration.calibrator_file import weights_fingerprint
+
+    facts: list[Any] = [CACHE_VERSION, weights_fingerprint(bundle), settings.to_json(), [drive.id for drive in drives]]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]

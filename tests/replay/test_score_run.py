@@ -1,0 +1,80 @@
+"""Scores computed on the spot are those of `donkey-aicc score`, and are kept for the next time."""
+
+import numpy as np
+import pytest
+
+from donkey_aicc.calibration.calibrator_file import load_calibrator
+from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.replay.pictures import Heat
+from donkey_aicc.replay.read_run import read_run
+from donkey_aicc.replay.score_run import require_scores, score_run
+from donkey_aicc.scoring import parallel
+from donkey_aicc.tubs.load import load_drives
+from tests.monitor_under_test import CONTEXT, HORIZONS, SETTINGS, add_calibrator, make_bundle
+from tests.replay.recorded_tub import write_tub
+
+FRAMES = 17
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory):
+    """(run, bundle, cache folder) of a tub without scores; its record 10 has a damaged picture."""
+    folder = tmp_path_factory.mktemp("score")
+    tub = write_tub(folder / "tub", FRAMES, scored=False)
+    (tub / "images" / "10_cam_image_array_.jpg").write_bytes(b"")
+    path = make_bundle(folder / "bundle")
+    add_calibrator(path)
+    bundle = Bundle.load(path)
+    return score_run(read_run(tub), bundle, folder / "cache"), bundle, folder / "cache"
+
+
+def test_scores_are_those_of_the_score_command(scored):
+    run, bundle, cache = scored
+    drives = load_drives([run.tub], tau=None, cache_dir=cache).sequences
+    table = parallel.score_drives(bundle, drives, settings=SETTINGS)
+    rows = np.searchsorted(run.index, table.index)
+    np.testing.assert_allclose(run.numbers["p_safe"][rows], table.p_safe, atol=1e-5)
+    valid = table.valid.astype(bool)
+    expected = load_calibrator(bundle).predict(table.select(valid))
+    np.testing.assert_allclose(run.numbers["confidence"][rows[valid]], expected, atol=1e-5)
+    assert run.horizons == HORIZONS and "computed with bundle bundle" in run.scores_from
+
+
+def test_frames_without_a_score_say_why(scored):
+    run, _, _ = scored
+    status = run.words["status"]
+    assert status[0] == "warming up" and status[10].startswith("no score") and "ok" in status
+    assert np.isnan(run.numbers["confidence"][: CONTEXT - 1]).all() and np.isnan(run.numbers["p_safe"][10]).all()
+
+
+def test_the_second_time_nothing_is_scored(scored, monkeypatch):
+    run, bundle, cache = scored
+    monkeypatch.setattr(parallel, "score_drives", lambda *_, **__: pytest.fail("scored again"))
+    again = score_run(read_run(run.tub), bundle, cache)
+    np.testing.assert_array_equal(again.numbers["rho"], run.numbers["rho"])
+
+
+def test_a_damaged_cache_is_computed_again(scored):
+    run, bundle, cache = scored
+    (stored,) = (cache / "scores").glob("*.npz")
+    stored.write_bytes(stored.read_bytes()[:100])
+    np.testing.assert_allclose(score_run(read_run(run.tub), bundle, cache).numbers["rho"], run.numbers["rho"], atol=1e-5)
+
+
+def test_a_bundle_without_calibrator_gives_probabilities_only(scored, tmp_path):
+    run, _, cache = scored
+    found = score_run(read_run(run.tub), Bundle.load(make_bundle(tmp_path / "raw")), cache)
+    assert found.has("p_safe") and not found.has("confidence") and not found.has("rho")
+    assert "donkey-aicc calibrate" in found.notes[0]
+
+
+def test_the_heat_map_needs_a_picture(scored):
+    run, bundle, _ = scored
+    heat = Heat.of(bundle)
+    assert len(heat.of_row(run, 0)) == 344 and heat.of_row(run, 10) is None
+
+
+def test_without_scores_and_bundle_it_says_what_to_do(tmp_path):
+    with pytest.raises(AiccError, match="--bundle reference"):
+        require_scores(read_run(write_tub(tmp_path / "tub", 3, scored=False)))
