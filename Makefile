@@ -10,7 +10,7 @@ READY := $(VENV)/.filled
 IS_PYTHON_311 := import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cockpit test test-slow bench results lint format clean
+.PHONY: help demo cockpit test test-slow mutants bench results lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -31,6 +31,9 @@ test: lint ## lint, then all tests but the slow ones
 test-slow: $(READY) ## the statistical and minutes-long tests
 	@echo "== Running the slow tests with $(WORKERS) workers"
 	@$(PY) -m pytest -m slow -n $(WORKERS)
+
+mutants: $(READY) ## put small mistakes into the code and count those that the tests notice (long; MUTANTS="--sample 5")
+	@$(PY) -m tests.mutants $(MUTANTS)
 
 bench: $(READY) ## print timings of this machine
 	@$(PY) benchmarks/run_all.py

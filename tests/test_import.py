@@ -10,7 +10,9 @@ import pytest
 HEAVY = ("torch", "sklearn", "matplotlib", "pandas")
 
 
-@pytest.mark.parametrize("module", ["donkey_aicc", "donkey_aicc.cli", "donkey_aicc.parts", "donkey_aicc.car.wiring"])
+@pytest.mark.parametrize(
+    "module", ["donkey_aicc", "donkey_aicc.cli", "donkey_aicc.parts", "donkey_aicc.car.wiring", "donkey_aicc.calibration"]
+)
 def test_import_loads_nothing_heavy(module):
     # A process of its own: the test run itself has long loaded all of them.
     code = f"import sys, {module}; print(*[name for name in {HEAVY!r} if name in sys.modules])"
@@ -18,7 +20,10 @@ def test_import_loads_nothing_heavy(module):
     assert result.stdout.strip() == ""
 
 
-@pytest.mark.parametrize("package", ["donkey_aicc", "donkey_aicc.parts", "donkey_aicc.car"])
+PUBLIC = ("calibration", "car", "evaluation", "faults", "nets", "overhead", "parts", "scoring", "simulator", "training", "tubs")
+
+
+@pytest.mark.parametrize("package", ["donkey_aicc", *(f"donkey_aicc.{name}" for name in PUBLIC)])
 def test_every_public_name_can_be_loaded(package):
     module = importlib.import_module(package)
     assert module.__all__ and set(module.__all__) <= set(dir(module))

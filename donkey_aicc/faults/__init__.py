@@ -1,1 +1,15 @@
 """Corruptions and faults: (array, severity, rng) -> array; the test protocols and the calibrator's training families."""
+
+from donkey_aicc.lazy import lazy_names
+
+_HOMES = {
+    "Episode": "schedule",
+    "Fault": "fault",
+    "PROTOCOLS": "protocols",
+    "augment": "d_aug",
+    "corrupt": "corruptions",
+    "make_fault": "fault",
+    "parse_schedule": "schedule",
+}
+__all__ = list(_HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,1 +1,12 @@
 """Training: sequences -> weights. One shared loop, one file per net."""
+
+from donkey_aicc.lazy import lazy_names
+
+_HOMES = {
+    "Plan": "pipeline",
+    "Preset": "presets",
+    "preset_named": "presets",
+    "train_bundle": "pipeline",
+}
+__all__ = list(_HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,0 +1,210 @@
+"""Small mistakes put into the code on purpose, one at a time: a test suite worth its name notices them.
+
+    python -m tests.mutants [--sample 20] [--only tta] [--seed 0] [--write docs/mutants.md]      (make mutants)
+
+Each mutant runs in a fork of this process, which has the slow libraries loaded; it is killed if its module's tests fail or hang.
+"""
+
+import argparse
+import ast
+import copy
+import importlib.abc
+import importlib.util
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMEOUT_S = 240
+
+# What a driver's safety hangs on -> the tests that are meant to guard it.
+TARGETS = {
+    "parts/anomaly_calibrator.py": ["parts/test_anomaly_calibrator.py", "parts/test_monitor_scenarios.py"],
+    "parts/anomaly_injector.py": ["parts/test_anomaly_injector.py"],
+    "parts/injection_control.py": ["parts/test_injection_control.py", "parts/test_anomaly_injector.py"],
+    "parts/safety_governor.py": ["parts/test_safety_governor.py"],
+    "parts/safety_predictor.py": ["parts/test_safety_predictor.py"],
+    "parts/tta.py": ["parts/test_safety_predictor.py", "parts/test_monitor_scenarios.py", "parts/test_live_replay_parity.py"],
+    "parts/monitor_stream.py": ["parts/test_world_model_scorer.py", "parts/test_monitor_scenarios.py"],
+    "parts/world_model_scorer.py": ["parts/test_world_model_scorer.py", "parts/test_monitor_scenarios.py"],
+    "calibration/anomaly_temperature.py": ["calibration/test_fits.py", "calibration/test_calibrators.py"],
+    "scoring/stream.py": ["scoring/test_stream.py"],
+}
+
+COMPARE = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
+COMPARE |= {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
+ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One changed line."""
+
+    module: str
+    line: int
+    source: str
+    change: str
+
+
+def changed(node: ast.AST) -> Iterator[ast.AST]:
+    """Every way to change one node."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARE:
+        yield ast.Compare(node.left, [COMPARE[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+    elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        yield ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)
+    elif isinstance(node, ast.BoolOp):
+        yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield node.operand
+    elif isinstance(node, ast.IfExp):
+        yield ast.IfExp(node.test, node.orelse, node.body)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield ast.Constant(not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        yield ast.Constant(node.value + 1)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMES:
+        yield ast.Call(ast.Name(NAMES[node.func.id], ast.Load()), node.args, node.keywords)
+
+
+def mutants_of(module: str) -> list[Mutant]:
+    """All of a file; type hints, messages of errors and logs are left alone."""
+    source = (ROOT / "donkey_aicc" / module).read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    found = []
+    for number, node in enumerate(ast.walk(tree)):
+        for variant in changed(node):
+            other = copy.deepcopy(tree)
+            target = next(each for index, each in enumerate(ast.walk(other)) if index == number)
+            if not _replaced(other, target, copy.deepcopy(variant)):
+                continue
+            line = getattr(node, "lineno", 0)
+            found.append(Mutant(module, line, ast.unparse(other), f"{ast.unparse(node)} -> {ast.unparse(variant)}"[:110]))
+    return found
+
+
+def _replaced(tree: ast.AST, old: ast.AST, new: ast.AST) -> bool:
+    for parent in ast.walk(tree):
+        if isinstance(parent, ast.Raise | ast.arg | ast.AnnAssign | ast.JoinedStr) or _is_log(parent):
+            continue
+        for name, value in ast.iter_fields(parent):
+            if value is old and name not in ("returns", "annotation"):
+                setattr(parent, name, new)
+            elif isinstance(value, list) and any(each is old for each in value):
+                value[[each is old for each in value].index(True)] = new
+            else:
+                continue
+            ast.fix_missing_locations(tree)
+            return True
+    return False
+
+
+def _is_log(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).startswith("logger.")
+
+
+class _Swap(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports one module from a changed source."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self._name = "donkey_aicc." + mutant.module.removesuffix(".py").replace("/", ".")
+        self._source, self._path = mutant.source, ROOT / "donkey_aicc" / mutant.module
+
+    def find_spec(self, fullname, path, target=None):
+        return importlib.util.spec_from_file_location(fullname, self._path, loader=self) if fullname == self._name else None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module) -> None:
+        exec(compile(self._source, str(self._path), "exec"), module.__dict__)  # our own source, changed by one node
+
+
+def survives(mutant: Mutant | None, tests: list[str]) -> bool:
+    """Run the tests in a fork; True if all of them pass. mutant None: the code as it is."""
+    child = os.fork()
+    if not child:
+        os.setsid()
+        _run_tests(mutant, tests)
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def _run_tests(mutant: Mutant | None, tests: list[str]) -> None:
+    import pytest
+
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    if mutant is not None:
+        sys.meta_path.insert(0, _Swap(mutant))
+    code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *(str(ROOT / "tests" / name) for name in tests)])
+    os._exit(int(code))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sample", type=int, default=20, help="mutants of each file at the most (default 20); 0: all")
+    parser.add_argument("--only", default="", help="files whose name contains this")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", type=Path, help="a Markdown page with the figure and the survivors")
+    args = parser.parse_args()
+    os.chdir(ROOT)
+    import scipy.optimize  # noqa: F401  loaded once here, not once in every fork
+    import torch
+
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(args.seed)
+    rows, left = [], []
+    for module, tests in TARGETS.items():
+        if args.only not in module:
+            continue
+        if not survives(None, tests):
+            print(f"{module}: its tests fail without any mutant; mend them first")
+            return 1
+        every = mutants_of(module)
+        tried = every if not args.sample else [every[i] for i in sorted(rng.permutation(len(every))[: args.sample])]
+        alive = [mutant for mutant in tried if survives(mutant, tests)]
+        rows.append((module, len(every), len(tried), len(tried) - len(alive)))
+        left += alive
+        print(f"{module}: {len(tried) - len(alive)} of {len(tried)} killed ({len(every)} possible)", flush=True)
+        for mutant in alive:
+            print(f"  line {mutant.line}: {mutant.change}", flush=True)
+    if args.write:
+        args.write.write_text(page(rows, left, args), encoding="utf-8")
+    killed, tried = sum(row[3] for row in rows), sum(row[2] for row in rows)
+    print(f"{killed} of {tried} mutants killed ({100 * killed / max(tried, 1):.0f} %)")
+    return 0
+
+
+def page(rows: list[tuple[str, int, int, int]], left: list[Mutant], args: argparse.Namespace) -> str:
+    """What docs show."""
+    killed, tried = sum(row[3] for row in rows), sum(row[2] for row in rows)
+    lines = ["# Do the tests notice mistakes?", ""]
+    lines += [f"`make mutants` puts one small mistake at a time into the code. The tests noticed {killed} of {tried}"]
+    lines += [
+        f"({100 * killed / max(tried, 1):.0f} %; at most {args.sample or 'all'} mutants of each file, seed {args.seed}).",
+        "",
+    ]
+    lines += ["| file | possible | tried | killed |", "|---|---|---|---|"]
+    lines += [f"| {module} | {every} | {tried} | {killed} |" for module, every, tried, killed in rows]
+    lines += ["", "## What they did not notice", ""]
+    lines += [f"- {mutant.module} line {mutant.line}: `{mutant.change}`" for mutant in left] or ["Nothing."]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
