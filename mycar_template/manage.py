@@ -54,6 +54,7 @@ from donkey_aicc.car.wiring import add_aicc
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts.drive_log import DriveLog
 from donkey_aicc.parts.drive_stopper import DriveStopper
+from donkey_aicc.parts.guarded_tub import GuardedTub
 from donkey_aicc.parts.headless_controller import HeadlessController
 from donkey_aicc.simulator.sim_progress import SessionCut
 
@@ -103,7 +104,7 @@ def drive(cfg, aicc, model=None, model_type=None, laps=None, headless=False, fas
     inputs, types = add_aicc(V, cfg, *car.tub_channels(cfg), config=aicc)  # finds the places of our parts among those above
     Path(cfg.DATA_PATH).mkdir(parents=True, exist_ok=True)
     tub_path = TubHandler(path=cfg.DATA_PATH).create_tub_path() if cfg.AUTO_CREATE_NEW_TUB else cfg.DATA_PATH
-    writer = TubWriter(tub_path, inputs=inputs, types=types, metadata=getattr(cfg, "METADATA", []))
+    writer = GuardedTub(TubWriter(tub_path, inputs=inputs, types=types, metadata=getattr(cfg, "METADATA", [])))
     V.add(writer, inputs=inputs, outputs=["tub/num_records"], run_condition="recording")
     if isinstance(controller, JoystickController):
         controller.set_button_down_trigger(cfg.AI_LAUNCH_ENABLE_BUTTON, launcher.enable_ai_launch)

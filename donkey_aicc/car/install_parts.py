@@ -17,6 +17,7 @@ from donkey_aicc.errors import AiccError
 MARK = "  # donkey_aicc"  # ends every line of ours; --undo removes the lines that end so
 BACKUP_SUFFIX = ".before-aicc"
 CALL = "add_aicc"
+GUARD = "GuardedTub"  # around the tub writer; cars of an earlier version have only the call
 FORMER_CALLS = ("add_sensor_faults", "add_command_stage", "add_monitor")  # replaced by the one above
 
 
@@ -40,7 +41,7 @@ def manage_file(path: str | Path) -> Path:
 
 def with_call(source: bytes, name: str = "manage.py") -> bytes:
     """The source with our call; unchanged if it has it. Raises AiccError when its place is missing."""
-    if _calls(_parse(source, name), CALL):
+    if all(_calls(_parse(source, name), ours) for ours in (CALL, GUARD)):
         return source
     source = without_call(source, name)  # lines of an earlier version make room
     tree = _parse(source, name)
@@ -48,12 +49,13 @@ def with_call(source: bytes, name: str = "manage.py") -> bytes:
     V, cfg = (ast.unparse(argument) for argument in camera.call.args[:2])
     inputs, types = (ast.unparse(_keyword(tub.call, key)) for key in ("inputs", "types"))
     lines = _lines(source)
-    line = tub.statement.lineno
-    code = f"{inputs}, {types} = aicc.{CALL}({V}, {cfg}, {inputs}, {types})"
-    lines.insert(line - 1, _indent(lines, tub, name) + code + MARK + _newline(lines, line))
+    line, end, indent = tub.statement.lineno, tub.statement.end_lineno or 0, _indent(lines, tub, name)
+    writer = ast.unparse(tub.statement.targets[0])  # type: ignore[attr-defined]  # _places wants it assigned
+    _ours(lines, end + 1, f"{indent}{writer} = aicc.{GUARD}({writer})")
+    _ours(lines, line, f"{indent}{inputs}, {types} = aicc.{CALL}({V}, {cfg}, {inputs}, {types})")
     first = _line_after_imports(tree, tub.function)
     for code in ("aicc.plain_errors()", "from donkey_aicc.car import wiring as aicc"):
-        lines.insert(first - 1, code + MARK + _newline(lines, first))
+        _ours(lines, first, code)
     return _checked("".join(lines), source, name)
 
 
@@ -62,7 +64,7 @@ def without_call(source: bytes, name: str = "manage.py") -> bytes:
     ending = re.escape(MARK.strip()) + r"\s*$"
     kept = [line for line in _lines(source) if not re.search(ending, line)]
     result = _checked("".join(kept), source, name)
-    left = [call for call in (CALL, *FORMER_CALLS) if _calls(_parse(result, name), call)]
+    left = [call for call in (CALL, GUARD, *FORMER_CALLS) if _calls(_parse(result, name), call)]
     if left:
         raise AiccError(f"{name} calls {', '.join(left)} in lines without our mark: take them out by hand")
     return result
@@ -101,7 +103,7 @@ def _places(tree: ast.Module, name: str) -> tuple[Place, Place]:
     """Camera and tub, each found once, in this order and in one function."""
     wanted = {
         "add_camera(V, cfg, ...)": lambda call: _is_call(call, "add_camera") and len(call.args) >= 2,
-        "TubWriter(..., inputs=..., types=...)": lambda call: (
+        "writer = TubWriter(..., inputs=..., types=...)": lambda call: (
             _is_call(call, "TubWriter") and _is_name(_keyword(call, "inputs")) and _is_name(_keyword(call, "types"))
         ),
     }
@@ -110,7 +112,9 @@ def _places(tree: ast.Module, name: str) -> tuple[Place, Place]:
     faults += [f"{words} stands there {len(places)} times" for words, places in found.items() if len(places) > 1]
     if not faults:
         camera, tub = (places[0] for places in found.values())
-        if camera.function is not tub.function:
+        if not isinstance(tub.statement, ast.Assign):
+            faults.append("the TubWriter has no name")
+        elif camera.function is not tub.function:
             faults.append("camera and tub are added in different functions")
         elif camera.statement.lineno > tub.statement.lineno:
             faults.append("the tub is added before the camera")
@@ -164,6 +168,11 @@ def _indent(lines: list[str], place: Place, name: str) -> str:
             f"{name} line {place.statement.lineno} holds more than one statement: {line.strip()!r}. Nothing was changed"
         )
     return indent
+
+
+def _ours(lines: list[str], line: int, code: str) -> None:
+    """Put a line of ours before a line (numbered from 1)."""
+    lines.insert(line - 1, code + MARK + _newline(lines, line))
 
 
 def _newline(lines: list[str], line: int) -> str:

@@ -1,7 +1,7 @@
 """Our parts in a car's drive loop: one call in manage.py, and the whole online flow on one screen.
 
-    camera or simulator -> faults of the frame -> controller, pilot, drive mode -> faults of the command, governor
-    -> drivetrain -> monitor, unsafe mark, cockpit -> tub
+    camera or simulator -> faults of the frame -> controller, pilot, drive mode -> faults of the command, governor,
+    limits -> drivetrain -> monitor, unsafe mark, cockpit -> tub
 
 `donkey-aicc install` puts the call into an existing manage.py; mycar_template/manage.py has it already. It reads and checks
 the AICC_* keys, so that a mistake ends the program before the car moves.
@@ -10,6 +10,7 @@ the AICC_* keys, so that a mistake ends the program before the car moves.
 from collections.abc import Sequence
 from typing import Any
 
+from donkey_aicc import channels
 from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.car.cockpit_wiring import add_cockpit
 from donkey_aicc.car.config import AiccConfig
@@ -18,8 +19,10 @@ from donkey_aicc.car.loop_places import after_camera, before_drivetrain, inserti
 from donkey_aicc.car.monitor_wiring import add_governor, add_monitor, keep_models_out_of_garbage_collection, load_monitor
 from donkey_aicc.car.start_checks import check_settings, check_tub_takes, plain_errors
 from donkey_aicc.car.tub_channels import SENT_CHANNELS, SIM_CHANNELS
+from donkey_aicc.parts.command_limits import CommandLimits
+from donkey_aicc.parts.guarded_tub import GuardedTub
 
-__all__ = ["add_aicc", "plain_errors"]  # what an installed manage.py calls
+__all__ = ["GuardedTub", "add_aicc", "plain_errors"]  # what an installed manage.py calls
 
 
 def add_aicc(
@@ -40,6 +43,8 @@ def add_aicc(
     with inserting_at(V, before_drivetrain(V.parts)):
         add_command_faults(car, injection)
         add_governor(car)
+        sent = [channels.STEERING, channels.THROTTLE]
+        V.add(CommandLimits(), inputs=sent, outputs=sent)
     add_monitor(car, monitor)
     add_unsafe_mark(car)
     add_cockpit(car, injection, monitor)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import AiccError
+from donkey_aicc.limits import drive_command
 from donkey_aicc.nets.pilot_file import load_pilot
 from donkey_aicc.nets.preprocess import images_to_tensor, to_model_image
 
@@ -56,7 +57,7 @@ class TorchPilot:
             return 0.0, 0.0
         with torch.inference_mode():
             steering, throttle = self._net(images_to_tensor(image[None]).double())[0].tolist()
-        return round(steering, COMMAND_DIGITS), round(throttle, COMMAND_DIGITS)
+        return drive_command(round(steering, COMMAND_DIGITS)), drive_command(round(throttle, COMMAND_DIGITS))
 
     def _complain(self, error: Exception) -> None:
         if not self._complained:  # once: the same is true of every frame that follows

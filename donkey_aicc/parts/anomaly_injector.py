@@ -1,13 +1,13 @@
 """AnomalyInjector: puts the faults that the control allows into the camera's frames or into the commands."""
 
 import logging
-import math
 from typing import Any
 
 import numpy as np
 
 from donkey_aicc.errors import ConfigError, one_of
 from donkey_aicc.faults.fault import Fault
+from donkey_aicc.limits import drive_command
 from donkey_aicc.parts.injection_control import InjectionControl
 
 logger = logging.getLogger(__name__)
@@ -49,21 +49,19 @@ class AnomalyInjector:
         self.control.on_frame = tuple(applied)
         return (seen, image) if self.record_clean else seen
 
-    def _run_command(self, steering: Any, throttle: Any, mode: str | None = None) -> tuple[Any, Any, str, int, int]:
+    def _run_command(self, steering: Any, throttle: Any, mode: str | None = None) -> tuple[float, float, str, int, int]:
         applied = list(self.control.on_frame)
-        sent, touched = (steering, throttle), False
+        given = sent = (drive_command(steering), drive_command(throttle))
         try:
             for fault in self.control.active(mode):
                 if fault.command is not None and steering is not None and throttle is not None:
-                    sent = fault.command.run(*sent)
+                    steered, driven = fault.command.run(*sent)
+                    sent = (drive_command(steered), drive_command(driven, self.max_throttle))
                     applied.append(fault)
-                    touched = True
-            if touched:
-                sent = (_bounded(sent[0], 1.0), _bounded(sent[1], self.max_throttle))
         except Exception:
             logger.exception("injection ended: the command could not be changed")
             self.control.stop()
-            sent, applied = (steering, throttle), list(self.control.on_frame)
+            sent, applied = given, list(self.control.on_frame)
         return (*sent, *self._describe(applied))
 
     def _describe(self, applied: list[Fault]) -> tuple[str, int, int]:
@@ -75,8 +73,3 @@ class AnomalyInjector:
     def shutdown(self) -> None:
         """Give the clean path back."""
         self.control.shutdown()
-
-
-def _bounded(value: float, limit: float) -> float:
-    """Within [-1, limit]; a command that is no number becomes 0."""
-    return float(min(max(value, -1.0), limit)) if math.isfinite(value) else 0.0

@@ -1,9 +1,9 @@
 """SafetyGovernor: less confidence, less throttle, while the pilot drives."""
 
-import math
 from typing import Any
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.limits import drive_command
 
 USER_MODES = (None, "user", "local_angle")  # who has the throttle: in local_angle the pilot only steers
 
@@ -29,14 +29,15 @@ class SafetyGovernor:
         self.full_at = full_at
         self._count = None if horizon is None else horizons.index(horizon) + 1
 
-    def run(self, confidence: Any, throttle: Any, mode: str | None = None) -> tuple[Any, str]:
+    def run(self, confidence: Any, throttle: Any, mode: str | None = None) -> tuple[float, str]:
         """Never raises; a confidence that is missing or no number counts as 0."""
-        if mode in USER_MODES or not isinstance(throttle, int | float):
-            return throttle, OFF
+        meant = drive_command(throttle)
+        if mode in USER_MODES:
+            return meant, OFF
         share = self._share(_least(confidence, self._count))
-        if throttle <= 0.0 or share >= 1.0:
-            return throttle, FULL
-        return float(throttle) * share, SLOWED if share > 0.0 else STOPPED
+        if meant <= 0.0 or share >= 1.0:
+            return meant, FULL
+        return meant * share, SLOWED if share > 0.0 else STOPPED
 
     def _share(self, confidence: float) -> float:
         return min(max((confidence - self.stop_at) / (self.full_at - self.stop_at), 0.0), 1.0)
@@ -47,5 +48,10 @@ class SafetyGovernor:
 
 def _least(confidence: Any, count: int | None) -> float:
     values = list(confidence)[:count] if isinstance(confidence, list | tuple) else [confidence]
-    numbers = [value for value in values if isinstance(value, int | float) and math.isfinite(value)]
+    numbers = [value for value in values if _is_number(value)]
     return min(numbers) if numbers and len(numbers) == len(values) else 0.0
+
+
+def _is_number(value: Any) -> bool:
+    """10**400 is a whole number that no float can hold: asked for its finiteness it raises."""
+    return isinstance(value, int | float) and -1e300 < value < 1e300

@@ -49,7 +49,7 @@ def test_a_simulated_drive_is_a_normal_tub_with_all_channels(car):
 
 CONTROLS = ["Pipe", "ExplodeDict", "ThrottleFilter", "UserPilotCondition"]
 COMMANDS = ["AiLaunch", "DriveMode", "ToggleRecording"]
-OUR_COMMANDS = ["InjectionButtons", "AnomalyInjector", "SafetyGovernor"]
+OUR_COMMANDS = ["InjectionButtons", "AnomalyInjector", "SafetyGovernor", "CommandLimits"]
 MONITOR = ["TTA", "WorldModelScorer", "AnomalyCalibrator"]
 
 
@@ -70,13 +70,13 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
         pytest.skip("no shipped bundle yet")
     simulator = ["SimulatorPart", "SimProgress", "AnomalyInjector", "HeadlessController", *CONTROLS, "TemperedPilot"]
     simulator += [*COMMANDS, *OUR_COMMANDS, *MONITOR, "SequenceStart", "UnsafeMark"]
-    simulator += ["TubWriter", "DriveLog", "SessionCut", "DriveStopper"]
+    simulator += ["GuardedTub", "DriveLog", "SessionCut", "DriveStopper"]
     ours = {"AICC_BUNDLE": "reference", "AICC_GOVERNOR": True, "AICC_MARK_BUTTON": "w1"}
     assert parts_of_a_drive(*FAST, **ours) == simulator
     real_car = {"AICC_SIM": False, "CAMERA_TYPE": "MOCK", "DRIVE_TRAIN_TYPE": "MOCK", "WEB_CONTROL_PORT": cut.free_port()}
     found = parts_of_a_drive("--model", "models/straight", AICC_INJECT_BUTTONS=True, **real_car)
     expected = ["MockCamera", "AnomalyInjector", "LocalWebController", *CONTROLS, "TorchPilot", *COMMANDS, *OUR_COMMANDS]
-    assert found == [*expected, *MONITOR, "UnsafeMark", "CockpitFeed", "TubWriter", "DriveLog", "DriveStopper"]
+    assert found == [*expected, *MONITOR, "UnsafeMark", "CockpitFeed", "GuardedTub", "DriveLog", "DriveStopper"]
 
 
 def test_injected_faults_are_seen_by_the_pilot_and_recorded(car):

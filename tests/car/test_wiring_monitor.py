@@ -11,6 +11,7 @@ from donkey_aicc import channels
 from donkey_aicc.car import wiring
 from donkey_aicc.car.tub_channels import MONITOR_CHANNELS
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionButtons
 from tests.monitor_under_test import SETTINGS, add_calibrator, make_bundle
 
@@ -61,7 +62,8 @@ def tick(vehicle, *names):
 
 def test_a_real_car_has_no_injector_unless_asked(tmp_path):
     vehicle, _, tub = make_car(settings(tmp_path))
-    assert len(vehicle.parts) == 2 and set(tub) == {"steering", "throttle"}
+    assert not any(isinstance(entry["part"], AnomalyInjector) for entry in vehicle.parts)
+    assert set(tub) == {"steering", "throttle"}
 
 
 def test_a_real_car_injects_only_when_armed_and_caps_the_throttle(tmp_path):

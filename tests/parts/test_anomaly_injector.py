@@ -49,8 +49,8 @@ def test_combination_is_named_and_numbered():
 
 def test_untouched_ticks_hand_on_the_very_same_values():
     car, image = Car("dark:3@lap2"), grey()
-    seen, steering, throttle, *told = car.tick(image, 1.7, None, lap=1)
-    assert seen is image and (steering, throttle) == (1.7, None) and told == ["", 0, -1]
+    seen, steering, throttle, *told = car.tick(image, 0.7, -0.3, lap=1)
+    assert seen is image and (steering, throttle) == (0.7, -0.3) and told == ["", 0, -1]
 
 
 @pytest.mark.parametrize("severity", [1, 5])
@@ -62,7 +62,7 @@ def test_commands_stay_in_range_and_throttle_under_the_cap(severity):
 
 def test_no_image_no_command_is_no_error():
     car = Car("dark:1,blur:1,latency:1,bias:1")
-    assert car.tick(None, None, None) == (None, None, None, "", 0, -1)
+    assert car.tick(None, None, None) == (None, 0.0, 0.0, "", 0, -1)
 
 
 def test_user_mode_is_clean_and_so_is_the_command_of_the_tick_that_switches():

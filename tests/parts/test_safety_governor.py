@@ -42,8 +42,8 @@ def test_only_horizons_up_to_the_chosen_one_count():
     assert governor.run([0.9, 0.8, 0.0], 0.5, "local") == (0.5, "full")
 
 
-def test_no_throttle_yet_is_handed_on():
-    assert SafetyGovernor().run([0.9], None, "local") == (None, "off")
+def test_no_throttle_yet_is_none():
+    assert SafetyGovernor().run([0.9], None, "local")[0] == 0.0
 
 
 def test_mistakes_are_named():
