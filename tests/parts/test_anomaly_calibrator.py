@@ -28,6 +28,20 @@ def test_good_scores_give_the_calibrators_confidence(part, calibrator):
     json.dumps([confidence, least, status], allow_nan=False)
 
 
+@pytest.mark.parametrize("name", ["rho", "delta"])
+def test_each_score_takes_confidence_towards_a_half_in_proportion_to_its_weight(part, calibrator, name):
+    def logits(score):
+        found = np.array(part.run(**(GOOD | {"rho": 0.0, "delta": 0.0} | {name: score}))[0])
+        return np.log(found / (1 - found))
+
+    assert logits(1.0) / logits(0.0) == pytest.approx(np.exp(-calibrator.weights[name])) and calibrator.weights[name] > 0.5
+    assert logits(2.0) == pytest.approx(logits(1.0))  # beyond the scale is its end
+
+
+def test_scores_at_the_age_limit_still_count(part):
+    assert part.run(**(GOOD | {"age_s": 1.0}))[2] == "ok"
+
+
 @pytest.mark.parametrize(
     ("trouble", "status"),
     [
@@ -49,6 +63,8 @@ def test_trouble_with_the_scores_falls_to_a_bound_below_every_valid_reading(part
     for rho, delta in itertools.product(np.linspace(0, 1, 5), repeat=2):
         well = part.run(**(GOOD | {"rho": float(rho), "delta": float(delta)}))[0]
         assert all(cautious <= valid + 1e-12 for cautious, valid in zip(confidence, well, strict=True))
+    usual = part.run(**GOOD)[0]
+    assert all(cautious < valid for cautious, valid in zip(confidence, usual, strict=True))
 
 
 @pytest.mark.parametrize(
