@@ -17,6 +17,7 @@ COMMANDS = {
     "install": "add the parts to an existing donkeycar manage.py",
     "record": "drive in the embedded simulator and record tubs, nominal or under a fault",
     "check": "health report on recorded tubs: what can be used, what was lost and why",
+    "label": "label a real car's tubs by looking at some of their frames, on a page in the browser",
     "overhead": "label a real car's tubs from a video of a camera above the track",
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
     "info": "say what is in a model bundle and how good it is",

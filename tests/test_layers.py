@@ -15,7 +15,7 @@ LAYERS = (
     ("nets", "faults"),
     ("scoring", "simulator", "web"),
     ("tubs", "calibration"),
-    ("overhead", "training", "evaluation", "parts", "replay"),
+    ("overhead", "labelling", "training", "evaluation", "parts", "replay"),
     ("car", "demo"),
     ("commands", "cli", "__main__"),
 )

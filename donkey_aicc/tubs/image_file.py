@@ -58,6 +58,15 @@ def is_truncated(data: bytes) -> bool:
     return False
 
 
+def decode_whole(path: Path) -> np.ndarray | None:
+    """(height, width, 3) uint8 RGB for people to look at, None if the file cannot be read."""
+    try:
+        stored = cv2.imdecode(np.fromfile(path, dtype=np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+    except (OSError, cv2.error):
+        return None
+    return None if stored is None else np.asarray(stored[:, :, ::-1])
+
+
 def _decode(data: bytes) -> DecodedImage:
     try:
         # Unchanged keeps grey and alpha visible for the report, and like donkeycar ignores EXIF rotation.

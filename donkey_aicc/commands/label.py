@@ -1,0 +1,130 @@
+"""donkey-aicc label: label a tub by looking at some of its frames, on a page or from a table of answers."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from donkey_aicc.labelling.given_answers import GivenAnswers
+    from donkey_aicc.labelling.session import LabelSession
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tubs", nargs="+", metavar="TUB", help="tub folders, or folders that contain tubs; they are only read")
+    parser.add_argument("--out", metavar="CSV", help="label file to write (default: <tub>_labels.csv beside the tub)")
+    parser.add_argument("--bundle", metavar="BUNDLE", help="see with this bundle's encoder instead of colours and edges")
+    parser.add_argument(
+        "--certainty", type=float, default=0.9, metavar="P", help="label a frame from this certainty on (default 0.9)"
+    )
+    parser.add_argument("--answers", metavar="CSV", help="no page: take the answers from this table (index and answer or safe)")
+    parser.add_argument("--questions", type=int, metavar="N", help="with --answers: answer only the N frames it asks for")
+    parser.add_argument(
+        "--ask", type=int, metavar="N", help="no page: print the next N frames to answer as a table, for a script"
+    )
+    parser.add_argument(
+        "--colours", metavar="JSON", help="no page: label by the floor colours of this file, as the page writes it"
+    )
+    parser.add_argument("--compare", metavar="CSV", help="no page: say how far the labels agree with these")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to serve at (default: this machine only; 0.0.0.0 for a phone)"
+    )
+    parser.add_argument("--port", type=int, default=8890, help="port of the page, 0 for a free one (default 8890)")
+    parser.add_argument("--cache-dir", metavar="DIR", help="where decoded frames are kept (default ~/.cache/donkey_aicc)")
+
+
+def run(args: argparse.Namespace) -> int:
+    _check(args)
+    from donkey_aicc.labelling.features import bundle_features, general_features
+    from donkey_aicc.labelling.floor_colours import FloorColours
+    from donkey_aicc.labelling.footage import Footage
+    from donkey_aicc.labelling.given_answers import read_given
+    from donkey_aicc.labelling.session import LabelSession
+    from donkey_aicc.labelling.summary import summary
+
+    footage = Footage.load(args.tubs, args.cache_dir)
+    tub = next(iter(footage.folders.values())).resolve()
+    out = Path(args.out) if args.out else tub.with_name(f"{tub.name}_labels.csv")
+    given = read_given(args.answers, footage) if args.answers else None  # a wrong file is said before the work
+    reference = read_given(args.compare, footage) if args.compare else None
+    features = bundle_features(footage.drives, args.bundle) if args.bundle else general_features(footage.drives)
+    session = LabelSession(footage, features, out, args.certainty)
+    if given is not None:
+        _take(session, given, args.questions)
+    if args.ask is not None:
+        _print_questions(session, args.ask)
+        return 0
+    if args.colours:
+        session.set_floor(replace(FloorColours.load(args.colours), used=True))
+    if given is None and reference is None and not args.colours:
+        return _serve(session, args)
+    print(summary(session))
+    if reference is not None:
+        from donkey_aicc.labelling.label_file import compare
+
+        print(compare(session.proposal, reference, set(session.log.latest)))
+    print(f"wrote {session.out}; answers: {session.log.path}")
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Before minutes of work."""
+    from donkey_aicc.errors import ConfigError
+
+    for name in ("questions", "ask"):
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            raise ConfigError(f"--{name} must be >= 1, got {value}")
+    if args.questions is not None and args.answers is None:
+        raise ConfigError("--questions needs --answers, the table that answers them")
+
+
+def _take(session: "LabelSession", given: "GivenAnswers", questions: int | None) -> None:
+    """Let the table answer: every row of it, or only what is asked for."""
+    import sys
+
+    from donkey_aicc.labelling.answers import GIVEN, Answer
+
+    if given.contradictions:
+        print(
+            f"{len(given.contradictions)} records are answered in two ways, such as {given.contradictions[0]}; the later counts",
+            file=sys.stderr,
+        )
+    if given.unused:
+        print(f"{given.unused} rows name no usable frame and are left out", file=sys.stderr)
+    if questions is None:
+        session.answer([Answer(position, said, GIVEN) for position, said in sorted(given.said.items())])
+        session.refit()
+        return
+    while len(session.log.latest) < questions:
+        asked = session.ask()
+        if not asked:
+            break
+        session.answer([Answer(position, given.answer(position), why) for position, why in asked])
+    session.refit()
+
+
+def _print_questions(session: "LabelSession", count: int) -> None:
+    print("tub,index,why")
+    for position, why in session.ask(count):
+        tub, index = session.footage.key(position)
+        print(f"{tub},{index},{why}")
+
+
+def _serve(session: "LabelSession", args: argparse.Namespace) -> int:
+    from donkey_aicc.labelling.label_page import label_page
+    from donkey_aicc.labelling.summary import summary
+    from donkey_aicc.web.page_server import serve
+
+    def started(port: int) -> None:
+        shown = args.host if args.host not in ("0.0.0.0", "::", "") else "this machine's address"
+        print(f"open http://{shown}:{port} to label; every answer is kept at once in {session.log.path}; Ctrl-C ends", flush=True)
+
+    try:
+        serve(label_page(session), args.host, args.port, started)
+    except KeyboardInterrupt:
+        session.refit()
+        print(
+            f"\n{summary(session)}\nwrote {session.out}" if session.log.latest else "\nno answer was given, nothing was written"
+        )
+    return 0

@@ -1,0 +1,1 @@
+"""Labels by looking: a person answers some dozens of frames, a quick classifier says the rest where it is sure."""

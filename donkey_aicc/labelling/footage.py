@@ -1,0 +1,90 @@
+"""All frames of the tubs in one row: position 0..N-1, what stands where, and what was parked."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.tubs.find_tubs import find_tubs, tub_names
+from donkey_aicc.tubs.load import load_drives
+from donkey_aicc.tubs.standing import standing_frames
+
+FEWEST_FRAMES = 100
+
+
+class Footage:
+    """N frames in driving order, drive after drive."""
+
+    def __init__(self, drives: Sequence[Drive], folders: dict[str, Path]) -> None:
+        """folders: where each tub is, by its name."""
+        self.drives, self.folders = list(drives), folders
+        self.starts = np.cumsum([0, *(len(drive) for drive in drives)])
+        self.tubs = [drive.tub for drive in drives]
+        self.indices = np.concatenate([drive.indices for drive in drives])
+        self.times_s = np.concatenate([drive.times_s for drive in drives])
+        self.drive_of = np.repeat(np.arange(len(drives)), np.diff(self.starts))
+        self._positions = {
+            (drive.tub, int(index)): int(start) + at
+            for drive, start in zip(drives, self.starts[:-1], strict=True)
+            for at, index in enumerate(drive.indices)
+        }
+
+    @classmethod
+    def load(cls, paths: Sequence[str | Path], cache_dir: str | Path | None = None) -> "Footage":
+        """Every usable frame below the paths; the tubs are only read."""
+        loaded = load_drives(paths, tau=None, cache_dir=cache_dir)
+        tubs = find_tubs(paths)
+        footage = cls(loaded.sequences, dict(zip(tub_names(tubs), tubs, strict=True)))
+        if len(footage) < FEWEST_FRAMES:
+            raise AiccError(f"labelling by looking needs at least {FEWEST_FRAMES} usable frames, got {len(footage)}; record more")
+        return footage
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def tub_at(self, position: int) -> str:
+        return self.tubs[int(self.drive_of[position])]
+
+    def key(self, position: int) -> tuple[str, int]:
+        """Tub and record index."""
+        return self.tub_at(position), int(self.indices[position])
+
+    def position(self, tub: str, index: int) -> int | None:
+        """Where a record stands, None if it is no usable frame."""
+        return self._positions.get((tub, index))
+
+    def time_ms(self, position: int) -> int:
+        return round(float(self.times_s[position]) * 1000)
+
+    def image(self, position: int) -> np.ndarray:
+        """(64, 64, 3) uint8 RGB."""
+        drive = int(self.drive_of[position])
+        return np.asarray(self.drives[drive].images[position - self.starts[drive]])
+
+    def near(self, position: int, within_s: float) -> np.ndarray:
+        """Positions of the same drive less than so many seconds away, itself included."""
+        drive = int(self.drive_of[position])
+        start, stop = self.starts[drive], self.starts[drive + 1]
+        here, times = self.times_s[position], self.times_s[start:stop]
+        first, last = np.searchsorted(times, [here - within_s, here + within_s], side="right")
+        return np.arange(start + first, max(start + last, position + 1))
+
+    @cached_property
+    def still(self) -> np.ndarray:
+        """(N,) int: number of the stretch in which the picture stands still (a parked car), 0 where it moves."""
+        by_tub = {tub: [drive for drive in self.drives if drive.tub == tub] for tub in self.tubs}
+        found = {tub: iter(standing_frames(drives)) for tub, drives in by_tub.items()}
+        standing = np.concatenate([next(found[tub]) for tub in self.tubs])
+        begins = standing & ~np.concatenate([[False], standing[:-1] & (np.diff(self.drive_of) == 0)])
+        return np.where(standing, np.cumsum(begins), 0)
+
+    @cached_property
+    def seconds(self) -> np.ndarray:
+        """(N,) float64: driving time so far, without the gaps between drives."""
+        spans = [float(drive.times_s[-1] - drive.times_s[0]) for drive in self.drives]
+        before = np.cumsum([0.0, *spans[:-1]])
+        firsts = np.array([float(drive.times_s[0]) for drive in self.drives])
+        return np.asarray(before[self.drive_of] + self.times_s - firsts[self.drive_of])

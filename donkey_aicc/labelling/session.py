@@ -1,0 +1,119 @@
+"""One labelling, from the first question to the label file; the page and the command line both drive it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.labelling.accuracy import agreement, blocks_of
+from donkey_aicc.labelling.answers import CLASSES, SKIP, Answer, AnswerLog
+from donkey_aicc.labelling.floor_colours import FloorColours, propose_by_colours
+from donkey_aicc.labelling.footage import Footage
+from donkey_aicc.labelling.label_file import refuse_inside_tub, write_labels
+from donkey_aicc.labelling.proposal import CERTAINTY, NO_LABEL, Proposal, answered, propose, with_answers
+from donkey_aicc.labelling.questions import Questions
+
+REFIT_EVERY = 5  # answers
+
+
+class LabelSession:
+    """Answers go to disk at once; labels are worked out anew every few answers and written then."""
+
+    def __init__(self, footage: Footage, features: np.ndarray, out: str | Path, certainty: float = CERTAINTY) -> None:
+        if not 0.5 <= certainty < 1:
+            raise ConfigError(f"--certainty must be at least 0.5 and below 1, got {certainty}")
+        refuse_inside_tub(out, footage)
+        self.footage, self.out, self._features, self._certainty = footage, Path(out), features, certainty
+        self.log = AnswerLog(answers_path(out), footage)
+        self.floor = FloorColours()
+        self.shares: np.ndarray | None = None
+        if floor_path(out).exists():
+            self._look_at(FloorColours.load(floor_path(out)))
+        self._questions = Questions(footage)
+        self._waiting: list[tuple[int, str]] = []
+        self._since = 0
+        self.refit()
+
+    def refit(self) -> Proposal:
+        """Work the labels out from all answers and write them."""
+        latest = self.log.latest
+        self.proposal = propose(self.footage, self._features, latest, self._certainty)
+        if self.floor.used and self.shares is not None:
+            by_colours = replace(propose_by_colours(self.shares, self._certainty), probabilities=self.proposal.probabilities)
+            self.proposal = with_answers(self.footage, *answered(latest), by_colours)
+        self._waiting, self._since = [], 0
+        if latest or self.floor.used:
+            write_labels(self.out, self.footage, self.proposal)
+        return self.proposal
+
+    def ask(self, count: int = 1) -> list[tuple[int, str]]:
+        """The next positions to look at, and why."""
+        asked = self.log.latest
+        self._waiting = [each for each in self._waiting if each[0] not in asked]
+        if len(self._waiting) < count:
+            self._waiting = self._questions.next(asked, self.proposal.probabilities, max(count, REFIT_EVERY))
+        return self._waiting[:count]
+
+    def answer(self, answers: Sequence[Answer]) -> None:
+        """One turn; every few turns the labels follow."""
+        self.log.add(answers)
+        self._since += 1
+        if self._since >= REFIT_EVERY or len(answers) > 1:
+            self.refit()
+
+    def undo(self) -> list[Answer]:
+        undone = self.log.undo()
+        if undone:
+            self.refit()
+        return undone
+
+    def set_floor(self, floor: FloorColours) -> None:
+        """Other floor colours, another region, or whether the labels come from them."""
+        if floor.used and not floor.complete:
+            raise AiccError("pick at least one colour of the road and one of what is not road before using them")
+        self._look_at(floor)
+        floor.save(floor_path(self.out))
+        self.refit()
+
+    def _look_at(self, floor: FloorColours) -> None:
+        self.shares = floor.shares(self.footage) if floor.complete else None
+        self.floor = floor
+
+    def check_colours(self) -> dict[str, Any] | None:
+        """The floor's labels against the answers, None without both."""
+        if self.shares is None:
+            return None
+        rows, classes = answered(self.log.latest)
+        label = propose_by_colours(self.shares, self._certainty).label
+        labelled = label[rows] != NO_LABEL
+        blocks = blocks_of(self.footage.seconds[rows], float(self.footage.seconds[-1]))
+        found = agreement(label[rows] == classes, labelled, blocks, spread=True)
+        return {**found.to_json(), "labelled_share": float((label != NO_LABEL).mean())}
+
+    def counts(self) -> dict[str, Any]:
+        """For people and for the page: how far the labelling is."""
+        latest = self.log.latest.values()
+        answers = {name: sum(one.answer == name for one in latest) for name in (*CLASSES, SKIP)}
+        labels = {name: self.proposal.count(name) for name in CLASSES}
+        moving = int((self.proposal.label != CLASSES.index("not_driving")).sum())
+        return {
+            "frames": len(self.footage),
+            "answers": answers,
+            "labels": labels,
+            "unlabelled": int((self.proposal.label == NO_LABEL).sum()),
+            "labelled_share": (labels["safe"] + labels["unsafe"]) / max(moving, 1),
+        }
+
+
+def floor_path(out: str | Path) -> Path:
+    """So does the file of floor colours."""
+    return Path(out).with_name(f"{Path(out).stem}_floor.json")
+
+
+def answers_path(out: str | Path) -> Path:
+    """The file of answers stands beside the label file."""
+    out = Path(out)
+    return out.with_name(f"{out.stem}_answers.csv")
