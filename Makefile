@@ -4,13 +4,18 @@
 VENV ?= .venv
 PYTHON ?=
 WORKERS ?= 2
+# Of make paper:
+PRESET ?= quick
+TRACK ?= loop
+SEED ?= 0
+CLUSTER ?=
 
 PY := $(VENV)/bin/python
 READY := $(VENV)/.filled
 IS_PYTHON_311 := import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cockpit test test-slow mutants bench results lint format clean
+.PHONY: help demo cockpit test test-slow mutants bench paper results lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -38,7 +43,11 @@ mutants: $(READY) ## put small mistakes into the code and count those that the t
 bench: $(READY) ## print timings of this machine
 	@$(PY) benchmarks/run_all.py
 
-results: $(READY) ## write docs/results.md from docs/results/results.json
+paper: $(READY) ## the whole study (PRESET=tiny|small|quick|paper TRACK= SEED= CLUSTER=tcp://...); goes on where it stopped
+	@$(PY) -m studies experiment --out paper_output/$(PRESET)-$(subst :,_,$(TRACK))-$(SEED) --preset $(PRESET) --track $(TRACK) \
+	  --seed $(SEED) --workers $(WORKERS) $(if $(CLUSTER),--cluster $(CLUSTER))
+
+results: $(READY) ## write the results pages from studies/results/results.json
 	@$(PY) -m studies results
 
 lint: $(READY) ## ruff (rules and format) and mypy
@@ -52,9 +61,9 @@ format: $(READY) ## put all files into the project's format
 	@$(PY) -m ruff check --fix --quiet .
 	@$(PY) -m ruff format .
 
-clean: ## remove the virtual environment, caches, build leftovers and demo_output/
+clean: ## remove the virtual environment, caches, build leftovers, demo_output/ and paper_output/
 	@echo "== Removing what can be made again"
-	@rm -rf build dist *.egg-info demo_output cockpit_car bench_output .pytest_cache .ruff_cache .mypy_cache .coverage
+	@rm -rf build dist *.egg-info demo_output paper_output cockpit_car bench_output .pytest_cache .ruff_cache .mypy_cache .coverage
 	@find . -name __pycache__ -type d -not -path "./$(VENV)/*" -prune -exec rm -rf {} +
 	@if [ -f "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi
 

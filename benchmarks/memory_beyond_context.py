@@ -2,7 +2,7 @@
 
     python benchmarks/memory_beyond_context.py BUNDLE SCORES_DIR FRAMES NOMINAL_TUB...
 
-SCORES_DIR holds calibration.npz (what is nominal) and test.npz (the living scores) of `donkey-aicc experiment`, made with
+SCORES_DIR holds calibration.npz (what is nominal) and test.npz (the living scores) of `python -m studies experiment`, made with
 this bundle. FRAMES frames of the test drives are scored anew from a cold start, which takes seconds each; the tubs are the
 experiment's nominal ones.
 """

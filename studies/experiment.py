@@ -35,6 +35,7 @@ def plan_experiment(
     pilot: str | Path | None = None,
     overrides: tuple[str, ...] = (),
     workers: int = 2,
+    cluster: str | None = None,
 ) -> Experiment:
     """Check everything that can be wrong before anything long starts."""
     one_of("preset", preset, tuple(PRESETS))
@@ -42,7 +43,7 @@ def plan_experiment(
     where = Path(pilot) if pilot is not None else models_dir() / "pilot"
     load_pilot(where)
     chosen_seed = seed if model_seed is None else model_seed
-    return Experiment(Layout(Path(out)), PRESETS[preset], track, seed, chosen_seed, where, overrides, workers)
+    return Experiment(Layout(Path(out)), PRESETS[preset], track, seed, chosen_seed, where, overrides, workers, cluster)
 
 
 def run_experiment(experiment: Experiment, until: str | None = None, with_open_loop: bool = False) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,13 @@ from donkey_aicc.evaluation.score_files import IMAGINED, write_mark
 from donkey_aicc.faults.severity_ladder import FamilyLadder
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.progress import progress
 from donkey_aicc.scoring.imagined import imagine_drives
 from donkey_aicc.scoring.imagined_table import ImaginedTable
-from donkey_aicc.scoring.parallel import score_drives
+from donkey_aicc.scoring.parallel import cluster_client, score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.simulator.driving import Marshal
-from donkey_aicc.simulator.record_drives import plan_nominal, plan_protocol, record
+from donkey_aicc.simulator.record_drives import DrivePlan, plan_nominal, plan_protocol, record, record_one
 from donkey_aicc.simulator.tracks import make_track
 from donkey_aicc.training.pipeline import Plan, train_bundle
 from donkey_aicc.training.presets import preset_named
@@ -47,6 +48,7 @@ class Experiment:
     pilot: Path
     overrides: tuple[str, ...] = ()  # of the training preset
     workers: int = 2
+    cluster: str | None = None  # address of a Dask scheduler that records and scores instead of local processes
 
     def about(self) -> dict[str, Any]:
         """What must be equal for two runs to be the same experiment."""
@@ -60,7 +62,7 @@ class Experiment:
 
     def command(self) -> str:
         """What makes this experiment again."""
-        words = ["donkey-aicc", "experiment", "--out", "exp", "--preset", self.preset.name, "--track", self.track]
+        words = ["python", "-m", "studies", "experiment", "--out", "exp", "--preset", self.preset.name, "--track", self.track]
         words += ["--seed", str(self.seed), "--model-seed", str(self.model_seed)]
         return shlex.join(words + [word for override in self.overrides for word in ("--set", override)])
 
@@ -70,7 +72,18 @@ def record_nominal(experiment: Experiment) -> None:
     plans = plan_nominal(
         experiment.layout.nominal, experiment.track, preset.nominal_drives, preset.nominal_frames, experiment.seed
     )
-    record(plans, experiment.pilot, experiment.workers)
+    _record(experiment, plans)
+
+
+def _record(experiment: Experiment, plans: list[DrivePlan]) -> None:
+    if experiment.cluster is None:
+        record(plans, experiment.pilot, experiment.workers)
+        return
+    missing = [plan for plan in plans if not plan.path.exists()]  # its workers see the same folders
+    with cluster_client(experiment.cluster) as client:
+        done = client.map(record_one, [replace(plan, path=plan.path.absolute()) for plan in missing], model=experiment.pilot)
+        for future in progress(done, "recording drives", total=len(done), unit="drive"):
+            future.result()
 
 
 def record_protocols(experiment: Experiment) -> None:
@@ -81,7 +94,7 @@ def record_protocols(experiment: Experiment) -> None:
         plans += plan_protocol(
             folder, experiment.track, protocol, preset.severities, runs, preset.ood_frames[protocol], experiment.seed
         )
-    record(plans, experiment.pilot, experiment.workers)
+    _record(experiment, plans)
 
 
 def train(experiment: Experiment) -> None:
@@ -159,6 +172,7 @@ def _score_to(experiment: Experiment, bundle: Bundle, name: str, sequences: Call
         settings=preset.scoring,
         batch=preset.batch,
         workers=experiment.workers,
+        dask_address=experiment.cluster,
         title=f"scoring {name}",
     )
     table.save(path)

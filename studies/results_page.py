@@ -1,4 +1,4 @@
-"""docs/results.md from results.json: the report's tables in Markdown, so that no number there is typed by hand."""
+"""Two pages from results.json, so that no number there is typed by hand: all tables for the study, one page for readers."""
 
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,33 @@ SHOWN_FIGURES = {
     "ood_detection": "ood_detection",
     "open_loop": "open_loop",
 }
-OPENING = """# Results
+MAIN_ROWS = ("none", "temperature", "dac", "tta_rho_delta", "aicc_plus", "aicc_robust", "uniform_heating", "base_rate")
+HEADLINE = """# Results in one page
 
-Made by `make results` from [`results/results.json`](results/results.json), which is `report/results.json` of
+The question: when a fault hits the camera or the steering, does the confidence still say how often the car stays safe? We drove
+the embedded simulator under four faults (dark, blurred, biased, late) and compared every method on the same frames. ECE is the
+mean gap between what a method says and what happens; 0 is perfect. A method that looks good under faults and bad on nominal drives has
+only learnt to doubt everything: so both columns count.
+
+![OOD and nominal ECE of every method](../studies/results/figures/overview.png)
+
+| Method | ECE under faults | 95 % interval | ECE nominal | NLL under faults | NLL nominal |
+|---|---|---|---|---|---|
+"""
+ENDING = """
+All tables, figures and the numbers behind them are in [studies/results](../studies/results/README.md); what was fixed before any
+of them was seen is in [the log](../studies/log.md). `make results` writes this page from `studies/results/results.json`, the run
+`python -m studies experiment --out exp --preset {preset} --track {track} --seed {seed}`.
+"""
+OPENING = """# Results of the study
+
+Made by `make results` from [`results.json`](results.json), which is `report/results.json` of
 
 ```bash
 python -m studies experiment --out exp --preset {preset} --track {track} --seed {seed}
 ```
 
-[Experiments](experiments.md) says what was fixed before any of these numbers was seen, and discusses them. Columns "paper" hold
+[The log](../log.md) says what was fixed before any of these numbers was seen, and discusses them. Columns "paper" hold
 the published numbers of a physical car; best values are bold.
 """
 
@@ -33,8 +51,7 @@ def results_page(
     results: dict[str, Any], open_loop: dict[str, Any] | None = None, repetitions: dict[str, Any] | None = None
 ) -> str:
     """The whole page; open_loop: the comparison of closed and open loop, repetitions: other runs, where they were made."""
-    about = {"preset": "quick", "track": "loop", "seed": 0} | results["about"]
-    parts = [OPENING.format(**{key: about[key] for key in ("preset", "track", "seed")}), "## In plain words\n"]
+    parts = [OPENING.format(**_about(results)), "## In plain words\n"]
     parts.append("\n".join(f"- **{said['verdict']}**: {_escaped(said['text'])}" for said in results["summary"]) + "\n")
     if results["notes"]:
         parts.append("\n".join(f"> {_escaped(note)}" for note in results["notes"]) + "\n")
@@ -45,19 +62,46 @@ def results_page(
     return "\n".join(parts)
 
 
-def write_results_page(
-    path: str | Path,
+def headline_page(results: dict[str, Any]) -> str:
+    """One page for readers: the main table, the main picture, what holds and what does not."""
+    rows = [_headline_row(results, name) for name in MAIN_ROWS if name in results["calibration"]]
+    verdicts = {"holds": "What holds", "fails": "What does not hold", "open": "What is open"}
+    parts = [HEADLINE + "\n".join(rows) + "\n"]
+    for verdict, title in verdicts.items():
+        said = [f"- {_escaped(each['text'])}" for each in results["summary"] if each["verdict"] == verdict]
+        if said:
+            parts.append(f"## {title}\n\n" + "\n".join(said) + "\n")
+    return "\n".join(parts) + ENDING.format(**_about(results))
+
+
+def _headline_row(results: dict[str, Any], name: str) -> str:
+    one, bounds = results["calibration"][name], results["intervals"].get(name, {}).get("ood_ece", {"low": None})
+    between = "–" if bounds["low"] is None else f"{bounds['low']:.3f} to {bounds['high']:.3f}"
+    numbers = [one[metric][where]["mean"] for metric in ("ece", "nll") for where in ("ood_mean", "nominal")]
+    ece, nominal, nll, nominal_nll = ("–" if number is None else f"{number:.3f}" for number in numbers)
+    return f"| {_escaped(one['label'])} | {ece} | {between} | {nominal} | {nll} | {nominal_nll} |"
+
+
+def _about(results: dict[str, Any]) -> dict[str, Any]:
+    about = {"preset": "quick", "track": "loop", "seed": 0} | results["about"]
+    return {key: about[key] for key in ("preset", "track", "seed")}
+
+
+def write_results_pages(
+    all_tables_path: str | Path,
+    headline_path: str | Path,
     results: dict[str, Any],
     open_loop: dict[str, Any] | None = None,
     repetitions: dict[str, Any] | None = None,
 ) -> None:
-    write_atomic(path, results_page(results, open_loop, repetitions))
+    write_atomic(all_tables_path, results_page(results, open_loop, repetitions))
+    write_atomic(headline_path, headline_page(results))
 
 
 def _section(table: Table) -> str:
     lines = [f"## {table.title}", ""]
     if table.name in SHOWN_FIGURES:
-        lines += [f"![{table.title}](results/{SHOWN_FIGURES[table.name]}.png)", ""]
+        lines += [f"![{table.title}](figures/{SHOWN_FIGURES[table.name]}.png)", ""]
     lines.append("| " + " | ".join([table.first, *(_heading(column) for column in table.columns)]) + " |")
     lines.append("|" + "---|" * (1 + len(table.columns)))
     group = ""

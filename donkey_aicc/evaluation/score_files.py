@@ -61,7 +61,7 @@ def load_scores(folder: str | Path, fingerprint: str | None = None) -> ScoreFile
     found = sorted(folder.glob(f"{OOD_PREFIX}*.npz"))
     if missing or not found:
         lacks = ", ".join(missing + ([] if found else [f"{OOD_PREFIX}<protocol>.npz"]))
-        raise AiccError(f"{folder} lacks {lacks}; evaluate from tubs, or run donkey-aicc experiment, which writes them")
+        raise AiccError(f"{folder} lacks {lacks}; evaluate from tubs, which writes them")
     marked = check_mark(folder, fingerprint)
     tables = {name: ScoreTable.load(folder / f"{name}.npz") for name in NAMES}
     ood = {path.stem[len(OOD_PREFIX) :]: ScoreTable.load(path) for path in found}

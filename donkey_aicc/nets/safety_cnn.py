@@ -11,7 +11,7 @@ from donkey_aicc.nets.history import frames_in
 FEATURE_SIZE = 128
 DROPOUT = 0.3
 # Most of the parameters are in the first fully connected layer. Convolutions twice as wide would cost the control path more than
-# twice as much, for each of the augmented views, and predict no better (docs/experiments.md).
+# twice as much, for each of the augmented views, and predict no better (studies/log.md).
 CHANNELS = (16, 32, 64, 288)
 _CHANGE_GAIN = 2.0  # pictures a few frames apart differ little
 

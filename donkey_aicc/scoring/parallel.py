@@ -6,6 +6,7 @@ result by float rounding at most.
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -95,23 +96,29 @@ def _on_processes(work: Work, sequences: Sequence[Drive], workers: int) -> Itera
 
 
 def _on_dask(work: Work, sequences: Sequence[Drive], address: str, timeout_s: float) -> Iterator[GroupResult]:
+    with cluster_client(address, timeout_s) as client:
+        shared = client.scatter(work, broadcast=True, hash=False)
+        futures = [
+            client.submit(_do, shared, numbers, [sequences[n] for n in numbers], pure=False)
+            for numbers in _groups(sequences, work.batch.lanes, len(client.nthreads()))
+        ]
+        for future in _distributed().as_completed(futures, loop=client.loop):
+            yield future.result()
+            future.release()
+
+
+@contextmanager
+def cluster_client(address: str, timeout_s: float = 10.0) -> Iterator[Any]:
+    """A client of a Dask cluster that exists and has workers."""
     distributed = _distributed()
     try:
         client = distributed.Client(address, timeout=timeout_s, set_as_default=False)
     except (OSError, ValueError) as error:
         raise AiccError(f"cannot reach a Dask scheduler at {address}: {error}; start one with: dask scheduler") from error
     with client:
-        workers = len(client.nthreads())
-        if not workers:
+        if not client.nthreads():
             raise AiccError(f"the Dask scheduler at {address} has no workers; start some with: dask worker {address}")
-        shared = client.scatter(work, broadcast=True, hash=False)
-        futures = [
-            client.submit(_do, shared, numbers, [sequences[n] for n in numbers], pure=False)
-            for numbers in _groups(sequences, work.batch.lanes, workers)
-        ]
-        for future in distributed.as_completed(futures, loop=client.loop):
-            yield future.result()
-            future.release()
+        yield client
 
 
 def _distributed() -> Any:

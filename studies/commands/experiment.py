@@ -13,6 +13,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides", help="training setting")
     parser.add_argument("--workers", type=int, default=2, help="processes for recording and scoring (default 2)")
     parser.add_argument(
+        "--cluster",
+        default=None,
+        metavar="ADDRESS",
+        help="Dask scheduler to record and score on, tcp://...; it shares our folders",
+    )
+    parser.add_argument(
         "--open-loop",
         action="store_true",
         help="also inject the dynamics faults in closed and in open loop and compare (stage 'closed and open loop')",
@@ -24,7 +30,15 @@ def run(args: argparse.Namespace) -> int:
     from studies.experiment import plan_experiment, run_experiment
 
     experiment = plan_experiment(
-        args.out, args.preset, args.track, args.seed, args.model_seed, args.pilot, tuple(args.overrides), args.workers
+        args.out,
+        args.preset,
+        args.track,
+        args.seed,
+        args.model_seed,
+        args.pilot,
+        tuple(args.overrides),
+        args.workers,
+        args.cluster,
     )
     run_experiment(experiment, args.until, args.open_loop)
     if args.until is None:

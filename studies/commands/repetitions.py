@@ -8,9 +8,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("experiments", nargs="+", metavar="EXP", help="folders of finished experiments or transfers")
     parser.add_argument(
         "--out",
-        default="docs/results/repetitions.json",
+        default="studies/results/repetitions.json",
         metavar="FILE",
-        help="file to write (default docs/results/repetitions.json); `python -m studies results` puts it on the page",
+        help="file to write (default studies/results/repetitions.json); `python -m studies results` puts it on the page",
     )
     parser.add_argument(
         "--add", action="store_true", help="keep the runs that FILE has already, but for those that are given here again"

@@ -1,4 +1,4 @@
-"""Numbers on docs/experiments.md are those of the shipped bundle's manifest."""
+"""Numbers on studies/log.md are those of the shipped bundle's manifest."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def table_row(label: str) -> list[str]:
-    page = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    page = (ROOT / "studies" / "log.md").read_text(encoding="utf-8")
     line = next(line for line in page.splitlines() if line.startswith(f"| {label} |"))
     return [cell.strip() for cell in line.strip("|").split("|")][1:]
 
@@ -28,4 +28,4 @@ def test_the_nominal_gate_shows_the_manifest_of_the_shipped_bundle():
     for label, name in rows.items():
         assert table_row(label)[0] == " / ".join(f"{gate[k][name]:.3f}" for k in ("1", "10", "25", "50"))
     minutes = round(manifest["data"]["wall_s"] / 60)
-    assert f"Training took {minutes} minutes" in (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    assert f"Training took {minutes} minutes" in (ROOT / "studies" / "log.md").read_text(encoding="utf-8")
