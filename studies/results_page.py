@@ -21,8 +21,8 @@ HEADLINE = """# Results in one page
 
 The question: when a fault hits the camera or the steering, does the confidence still say how often the car stays safe? We drove
 the embedded simulator under four faults (dark, blurred, biased, late) and compared every method on the same frames. ECE is the
-mean gap between what a method says and what happens; 0 is perfect. A method that looks good under faults and bad on nominal drives has
-only learnt to doubt everything: so both columns count.
+mean gap between what a method says and what happens; 0 is perfect. A method that looks good under faults and bad on nominal
+drives has only learnt to doubt everything: so both columns count.
 
 ![OOD and nominal ECE of every method](../studies/results/figures/overview.png)
 

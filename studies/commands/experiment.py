@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cluster",
         default=None,
         metavar="ADDRESS",
-        help="Dask scheduler to record and score on, tcp://...; it shares our folders",
+        help="Dask scheduler to record and score on; it shares our folders",
     )
     parser.add_argument(
         "--open-loop",
