@@ -24,6 +24,10 @@ FRAME_SCORES = "aicc/frame_scores"  # scores of the predictor's own pass by name
 CONFIDENCE = "aicc/confidence"
 CONFIDENCE_MIN = "aicc/confidence_min"
 STATUS = "aicc/status"
+SIGNS = "aicc/signs"  # what the alarm looks at
+HAZARD = "aicc/hazard"  # probability of a departure within each horizon
+ALARM = "aicc/alarm"  # none, watch or danger
+REASON = "aicc/reason"  # of the alarm, for a person
 GRADE = "aicc/grade"  # of the scores: full, half or light
 ACTION = "aicc/action"
 

@@ -84,11 +84,9 @@
 # So many equal frames in a row, and the camera counts as frozen.
 # AICC_FROZEN_FRAMES = 10
 
-# True: less confidence, less throttle, while the pilot drives. Full throttle from FULL_AT upwards, none at STOP_AT.
-# AICC_GOVERNOR = False
-# AICC_GOVERNOR_STOP_AT = 0.2
-# AICC_GOVERNOR_FULL_AT = 0.6
-# AICC_GOVERNOR_HORIZON = None
+# What happens at an alarm while the pilot drives: "off", "advise" (only says so), "slow" (to a crawl) or "stop". A stop ends when
+# the evidence is gone and you confirm it in the cockpit, or drive yourself. When it acts is fitted by `donkey-aicc calibrate`.
+# AICC_GOVERNOR = "off"
 
 # ---- A real car (set AICC_SIM = False); all of donkeycar's keys work as usual -------------------------------------
 # CAMERA_TYPE = "PICAM"          # PICAM, WEBCAM, CVCAM, CSIC, V4L, D435, OAKD, MOCK, ...

@@ -6,6 +6,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from donkey_aicc.calibration.alarm import AlarmModel
+from donkey_aicc.calibration.alarm_evidence import SignScales
+from donkey_aicc.calibration.alarm_signs import SIGN_NAMES, SIGNS
+from donkey_aicc.calibration.alarm_threshold import Threshold
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.calibration.statistics import ScoreStatistics
@@ -33,7 +37,16 @@ def make_bundle(folder: Path) -> Path:
     return folder
 
 
-def add_calibrator(bundle: Path) -> AnomalyTemperature:
+def light_alarm() -> AlarmModel:
+    """An alarm that knows the light only, that of random pixels from 60 to 199."""
+    scales = np.full((3, len(SIGNS)), np.nan)
+    scales[:, SIGN_NAMES.index("light")] = -0.68, 0.2, 0.2
+    limits = {"watch": Threshold(2.0, 0.2, 9), "danger": Threshold(3.0, 0.1, 9)}
+    plain = {"reaction": None, "hazard": None, "hazard_unit": 1.0, "stretch": 500, "strict": True, "cruise": 0.5}
+    return AlarmModel(SignScales(*scales), stop_hazard=0.0, note="absent", **limits, **plain)
+
+
+def add_calibrator(bundle: Path, alarm: bool = False) -> AnomalyTemperature:
     """Put a calibrator into the bundle."""
     fitted = AnomalyTemperature()
     fitted.temperatures, fitted.weights = {1: 1.0, 5: 1.2}, {"rho": 1.0, "delta": 0.5}
@@ -42,5 +55,6 @@ def add_calibrator(bundle: Path) -> AnomalyTemperature:
     latent, seen = rng.normal(size=(len(table), LATENT_CHANNELS)), rng.normal(size=(len(table), CNN_FEATURES))
     fitted.statistics = ScoreStatistics.fit(replace(table, latent=latent, cnn_features=seen))
     fitted.settings = SETTINGS
+    fitted.alarm = light_alarm() if alarm else None
     save_calibrator(Bundle.load(bundle), fitted, {})
     return fitted

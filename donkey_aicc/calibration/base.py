@@ -6,6 +6,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from donkey_aicc.calibration.alarm import AlarmModel
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.probability import checked_probability
 from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
@@ -29,6 +30,7 @@ class Calibrator(ABC):
         self.score_names = score_names  # anomaly scores that `calibrate` reads
         self.statistics: ScoreStatistics | None = None
         self.settings = ScoreSettings()  # how the scores that it was fitted on were computed
+        self.alarm: AlarmModel | None = None  # fitted beside it, on the same scores
         self.fit_report: dict[str, Any] = {}  # numbers about the fit, for people
 
     @abstractmethod
@@ -77,6 +79,7 @@ class Calibrator(ABC):
             "parameters": self.parameters(),
             "settings": self.settings.to_json(),
             "statistics": None if self.statistics is None else self.statistics.to_json(),
+            "alarm": None if self.alarm is None else self.alarm.to_json(),
             "fit_report": self.fit_report,
         }
 
@@ -93,6 +96,8 @@ class Calibrator(ABC):
                 calibrator.statistics = ScoreStatistics.from_json(stored["statistics"])
             if "settings" in stored:  # files made before the settings were stored have the old defaults
                 calibrator.settings = ScoreSettings.from_json(stored["settings"])
+            if stored.get("alarm") is not None:  # files made before there was an alarm have none
+                calibrator.alarm = AlarmModel.from_json(stored["alarm"])
             calibrator.fit_report = dict(stored.get("fit_report", {}))
         except DAMAGE as error:
             raise AiccError(f"calibrator of kind {stored.get('kind')!r} is damaged or of another version: {error!r}") from error

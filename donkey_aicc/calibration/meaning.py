@@ -9,6 +9,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from donkey_aicc.calibration.alarm import AlarmModel
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.density import FeatureDensity
 from donkey_aicc.calibration.mahalanobis import MahalanobisScore
@@ -51,15 +52,29 @@ def _check_distance(name: str, part: MahalanobisScore) -> None:
         raise AiccError(f"score statistics: {name}.inverse must give distances >= 0, its least eigenvalue is {least:.3g}")
 
 
+def check_alarm(alarm: AlarmModel, steps: list[int]) -> None:
+    """Thresholds finite, a hazard that falls neither with the horizon nor with evidence, distances that cannot be negative."""
+    alarm.check()
+    cloud = alarm.scales.cloud
+    if cloud is not None:
+        if not all(np.isfinite(values).all() for values in (cloud.mean, cloud.scale, cloud.inverse)):
+            raise AiccError("the alarm's cloud of nominal pictures must be finite")
+        _check_distance("the alarm's cloud", cloud)
+    if alarm.hazard is not None and list(alarm.hazard.horizons) != steps:
+        raise AiccError(f"the hazard is for the horizons {list(alarm.hazard.horizons)}, the bundle's are {steps}")
+
+
 def check_meaning(calibrator: Calibrator, horizons: Iterable[int]) -> None:
     """Refuse confidence that is not a probability, falls while p rises, or rises with an anomaly where p says safe."""
     if calibrator.statistics is not None:
         check_statistics(calibrator.statistics)
     elif calibrator.score_names:
         raise AiccError(f"the scores {', '.join(calibrator.score_names)} need statistics, got none")
+    steps = [int(horizon) for horizon in horizons]
+    if calibrator.alarm is not None:
+        check_alarm(calibrator.alarm, steps)
     if isinstance(calibrator, ScoresOnly):
         return  # it gives no confidence
-    steps = [int(horizon) for horizon in horizons]
     p = np.repeat(PROBABILITIES[:, None], len(steps), axis=1)
     calm = _confidence(calibrator, p, dict.fromkeys(calibrator.score_names, 0.0), steps)
     safe = PROBABILITIES > 0.5

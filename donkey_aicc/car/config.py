@@ -73,10 +73,9 @@ class AiccConfig:
     scorer_threads: int = setting(1, "CPU threads for the world model", at_least=1, at_most=64)
     max_score_age_s: float = setting(1.5, "older scores count as missing", at_least=0.05, at_most=60.0)
     frozen_frames: int = setting(10, "equal frames in a row after which the camera counts as frozen", at_least=1)
-    governor: bool = setting(False, "reduce the pilot's throttle when confidence is low")
-    governor_stop_at: float = setting(0.2, "confidence at which the governor stops the car", at_least=0.0, at_most=1.0)
-    governor_full_at: float = setting(0.6, "confidence from which the pilot has full throttle", at_least=0.0, at_most=1.0)
-    governor_horizon: int | None = setting(None, "look this many steps ahead at most; None: over all horizons", at_least=1)
+    governor: str = setting(
+        "off", "what the governor does at an alarm: nothing, say so, slow down or stop", choices=("off", "advise", "slow", "stop")
+    )
 
     def __post_init__(self) -> None:
         kinds = typing.get_type_hints(type(self))
@@ -110,6 +109,8 @@ def _checked(key: str, value: Any, kind: Any, rule: typing.Mapping[str, Any]) ->
     expected = next(each for each in allowed if each is not type(None))
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
+    if rule["choices"] and value not in rule["choices"]:
+        raise ConfigError(f"{key} must be one of {', '.join(rule['choices'])}; got {value!r}")
     if type(value) is not expected:
         raise ConfigError(f"{key} must be {_in_words(allowed)}, got {value!r}")
     if expected is float and not math.isfinite(value):
@@ -118,8 +119,6 @@ def _checked(key: str, value: Any, kind: Any, rule: typing.Mapping[str, Any]) ->
         raise ConfigError(f"{key} must be >= {rule['at_least']}, got {value!r}")
     if rule["at_most"] is not None and value > rule["at_most"]:
         raise ConfigError(f"{key} must be <= {rule['at_most']}, got {value!r}")
-    if rule["choices"] and value not in rule["choices"]:
-        raise ConfigError(f"{key} must be one of {', '.join(rule['choices'])}; got {value!r}")
     return value
 
 

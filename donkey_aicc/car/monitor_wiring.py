@@ -1,4 +1,4 @@
-"""The monitor in the drive loop: prediction and confidence before the drivetrain, scoring behind it."""
+"""The monitor in the drive loop: prediction, confidence, alarm and governor before the drivetrain, scoring behind it."""
 
 import gc
 import math
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from donkey_aicc import channels
 from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.car.config import AiccConfig
-from donkey_aicc.car.tub_channels import MONITOR_CHANNELS
+from donkey_aicc.car.tub_channels import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.nets.manifest import read_manifest
 from donkey_aicc.resources import models_dir
 from donkey_aicc.scoring.settings import MAX_GAP_S, ScoreSettings
 
 if TYPE_CHECKING:
     from donkey_aicc.calibration.base import Calibrator
     from donkey_aicc.nets.bundle import Bundle
+    from donkey_aicc.parts.right_of_way import RightOfWay
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
 SCORES = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID, channels.SCORES_STATE, channels.SCORES]
@@ -73,86 +73,130 @@ def bundle_path(name: str) -> Path:
     return shipped if not path.exists() and shipped.is_dir() else path
 
 
-def add_governor(car: Assembly) -> None:
-    """Before the drivetrain: less confidence, less throttle."""
-    if not car.config.governor:
-        return
-    from donkey_aicc.parts.safety_governor import SafetyGovernor
+@dataclass(frozen=True)
+class Judgement:
+    """What stands before the drivetrain and must know when a new sequence starts, and the scorer that it reads."""
 
-    config = car.config
-    manifest = read_manifest(bundle_path(str(config.bundle)))
-    if not manifest.has_predictor:
-        raise ConfigError(
-            f"AICC_GOVERNOR = True needs a confidence, and AICC_BUNDLE = {config.bundle!r} was trained without labels: it has "
-            "none. Label and train again, or set AICC_GOVERNOR = False"
-        )
-    horizons = tuple(manifest.horizons)
-    governor = SafetyGovernor(config.governor_stop_at, config.governor_full_at, horizons, config.governor_horizon)
-    inputs = [channels.CONFIDENCE, channels.THROTTLE, channels.MODE]
-    car.V.add(governor, inputs=inputs, outputs=[channels.THROTTLE, channels.ACTION])
-    car.recorded[channels.ACTION] = "str"
+    scorer: "WorldModelScorer"
+    others: tuple[Any, ...]
 
 
-def add_monitor(car: Assembly, monitor: Monitor | None) -> None:
-    """Predictor and TTA in one pass, the scorer, the calibrator; after a put-back a new sequence."""
+def add_judgement(car: Assembly, monitor: Monitor | None) -> Judgement | None:
+    """Before the drivetrain: this tick's prediction and the newest scores -> confidence, hazard and alarm."""
     if monitor is None:
-        return
-    from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
+        return None
+    from donkey_aicc.parts.newest_scores import NewestScores
     from donkey_aicc.parts.right_of_way import RightOfWay
-    from donkey_aicc.parts.safety_predictor import SafetyPredictor
-    from donkey_aicc.parts.sequence_start import SequenceStart
-    from donkey_aicc.parts.tta import TTA
+
+    first = RightOfWay()
+    scorer = _make_scorer(car, monitor, first)
+    car.V.add(NewestScores(scorer), outputs=[*SCORES, channels.SIGNS])
+    others = [_add_confidence(car, monitor, first)] if monitor.bundle.has_predictor else _add_status(car)
+    if monitor.calibrator is not None and monitor.calibrator.alarm is not None:
+        others.append(_add_alarm(car, monitor))
+    return Judgement(scorer, tuple(others))
+
+
+def _make_scorer(car: Assembly, monitor: Monitor, first: "RightOfWay") -> "WorldModelScorer":
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
-    config, calibrator, V = car.config, monitor.calibrator, car.V
-    statistics = calibrator.statistics if calibrator is not None else None
-    # A simulated drive that does not follow the wall clock has no gaps in time.
-    gap_s = math.inf if config.sim and not config.scorer_threaded else MAX_GAP_S
-    first = RightOfWay()
-    scorer = WorldModelScorer(
+    config, calibrator = car.config, monitor.calibrator
+    return WorldModelScorer(
         monitor.bundle,
-        statistics,
+        calibrator.statistics if calibrator is not None else None,
         monitor.settings,
         threads=config.scorer_threads,
         frozen_frames=config.frozen_frames,
-        gap_s=gap_s,
+        gap_s=_gap_s(config),
         right_of_way=first if config.scorer_threaded else None,
+        reaction=calibrator.alarm.reaction if calibrator is not None and calibrator.alarm is not None else None,
     )
-    if not monitor.bundle.has_predictor:
-        _add_scores_only(car, scorer)
-        return
+
+
+def _gap_s(config: AiccConfig) -> float:
+    """A simulated drive that does not follow the wall clock has no gaps in time."""
+    return math.inf if config.sim and not config.scorer_threaded else MAX_GAP_S
+
+
+def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay") -> Any:
+    from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
+    from donkey_aicc.parts.safety_predictor import SafetyPredictor
+    from donkey_aicc.parts.tta import TTA
+
+    calibrator = monitor.calibrator
     tta = TTA(
         SafetyPredictor(monitor.bundle),
         monitor.settings.views,
         monitor.settings.seed,
         details=True,
-        statistics=statistics,
-        score_names=calibrator.score_names if calibrator is not None else (),
-        gap_s=gap_s,
+        statistics=calibrator.statistics if calibrator is not None else None,
+        score_names=(*calibrator.score_names, "tta_spread") if calibrator is not None else (),  # the alarm's, too
+        gap_s=_gap_s(car.config),
         right_of_way=first,
     )
-    confidence = AnomalyCalibrator(calibrator, monitor.bundle.horizons, max_age_s=config.max_score_age_s)
+    confidence = AnomalyCalibrator(calibrator, monitor.bundle.horizons, max_age_s=car.config.max_score_age_s)
     p = channels.P_TTA if calibrator is None or calibrator.uses_tta else channels.P_SAFE
-    V.add(tta, inputs=[channels.IMAGE, *SENT], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
-    V.add(scorer, inputs=[channels.IMAGE, *SENT], outputs=SCORES, threaded=config.scorer_threaded)
+    car.V.add(tta, inputs=[channels.IMAGE, *SENT], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
     said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
-    V.add(confidence, inputs=[p, *SCORES, channels.FRAME_SCORES], outputs=said)
-    if config.sim:
-        V.add(SequenceStart(tta, scorer), inputs=[channels.HIT])
+    car.V.add(confidence, inputs=[p, *SCORES, channels.FRAME_SCORES], outputs=said)
     car.recorded |= MONITOR_CHANNELS
+    return tta
 
 
-def _add_scores_only(car: Assembly, scorer: "WorldModelScorer") -> None:
+def _add_status(car: Assembly) -> list[Any]:
     """A bundle trained without labels: rho, delta and a status that says what is missing."""
     from donkey_aicc.parts.no_confidence import NoConfidence
-    from donkey_aicc.parts.sequence_start import SequenceStart
 
-    car.V.add(scorer, inputs=[channels.IMAGE, *SENT], outputs=SCORES, threaded=car.config.scorer_threaded)
     car.V.add(NoConfidence(), inputs=[channels.SCORES_STATE], outputs=[channels.STATUS])
-    if car.config.sim:
-        car.V.add(SequenceStart(scorer), inputs=[channels.HIT])
     predicted = (channels.P_SAFE, channels.P_TTA, channels.CONFIDENCE, channels.CONFIDENCE_MIN)
     car.recorded |= {name: kind for name, kind in MONITOR_CHANNELS.items() if name not in predicted}
+    return []
+
+
+def _add_alarm(car: Assembly, monitor: Monitor) -> Any:
+    from donkey_aicc.parts.departure_alarm import DepartureAlarm
+
+    assert monitor.calibrator is not None and monitor.calibrator.alarm is not None
+    horizons = tuple(int(step) for step in monitor.bundle.horizons)
+    alarm = DepartureAlarm(monitor.calibrator.alarm, horizons, max_age_s=car.config.max_score_age_s)
+    read = [channels.SIGNS, channels.P_TTA, channels.FRAME_SCORES, channels.SCORES_STATE, channels.SCORES_AGE_S]
+    car.V.add(alarm, inputs=read, outputs=[channels.HAZARD, channels.ALARM, channels.REASON])
+    car.recorded |= ALARM_CHANNELS
+    return alarm
+
+
+def add_governor(car: Assembly, monitor: Monitor | None) -> None:
+    """Before the drivetrain, behind the alarm that it acts on in the same tick. With mode off it waits for the cockpit."""
+    alarm = None if monitor is None or monitor.calibrator is None else monitor.calibrator.alarm
+    if monitor is None or alarm is None:
+        if car.config.governor != "off":
+            raise ConfigError(
+                f"AICC_GOVERNOR = {car.config.governor!r} acts on the alarm, and AICC_BUNDLE = {car.config.bundle!r} has none: "
+                "make it with donkey-aicc calibrate, or set AICC_GOVERNOR = 'off'"
+            )
+        return
+    from donkey_aicc.parts.governor_policy import GovernorPolicy
+    from donkey_aicc.parts.safety_governor import SafetyGovernor
+
+    policy = GovernorPolicy(car.config.governor, cruise=alarm.cruise, stop_hazard=alarm.stop_hazard)
+    governor = SafetyGovernor(policy, alarm.hazard.horizons if alarm.hazard is not None else ())
+    inputs = [channels.ALARM, channels.HAZARD, channels.THROTTLE, channels.MODE]
+    car.V.add(governor, inputs=inputs, outputs=[channels.THROTTLE, channels.ACTION])
+    car.recorded[channels.ACTION] = "str"
+
+
+def add_scoring(car: Assembly, judgement: Judgement | None) -> None:
+    """Behind the drivetrain: the scorer gets the commands that were really sent; after a put-back a new sequence starts.
+
+    Its outputs are what the tub records beside this frame; the next tick's judgement reads them afresh.
+    """
+    if judgement is None:
+        return
+    from donkey_aicc.parts.sequence_start import SequenceStart
+
+    car.V.add(judgement.scorer, inputs=[channels.IMAGE, *SENT], outputs=SCORES, threaded=car.config.scorer_threaded)
+    if car.config.sim:
+        car.V.add(SequenceStart(*judgement.others, judgement.scorer), inputs=[channels.HIT])
 
 
 def keep_models_out_of_garbage_collection() -> None:

@@ -16,3 +16,4 @@ MONITOR_CHANNELS = {
     channels.CONFIDENCE_MIN: "float",
     channels.STATUS: "str",
 }
+ALARM_CHANNELS = {channels.HAZARD: "vector", channels.ALARM: "str", channels.REASON: "str"}

@@ -16,7 +16,13 @@ from donkey_aicc.car.cockpit_wiring import add_cockpit
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.car.injection_wiring import add_command_faults, add_sensor_faults, add_unsafe_mark, make_injection
 from donkey_aicc.car.loop_places import after_camera, before_drivetrain, inserting_at
-from donkey_aicc.car.monitor_wiring import add_governor, add_monitor, keep_models_out_of_garbage_collection, load_monitor
+from donkey_aicc.car.monitor_wiring import (
+    add_governor,
+    add_judgement,
+    add_scoring,
+    keep_models_out_of_garbage_collection,
+    load_monitor,
+)
 from donkey_aicc.car.start_checks import check_settings, check_tub_takes, plain_errors
 from donkey_aicc.car.tub_channels import SENT_CHANNELS, SIM_CHANNELS
 from donkey_aicc.parts.command_limits import CommandLimits
@@ -42,10 +48,11 @@ def add_aicc(
         add_sensor_faults(car, injection)
     with inserting_at(V, before_drivetrain(V.parts)):
         add_command_faults(car, injection)
-        add_governor(car)
+        judgement = add_judgement(car, monitor)
+        add_governor(car, monitor)
         sent = [channels.STEERING, channels.THROTTLE]
         V.add(CommandLimits(), inputs=sent, outputs=sent)
-    add_monitor(car, monitor)
+    add_scoring(car, judgement)
     add_unsafe_mark(car)
     add_cockpit(car, injection, monitor)
     if monitor is not None:

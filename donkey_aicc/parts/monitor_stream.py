@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from donkey_aicc.calibration.alarm_signs import SignStream, slow_signs
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
@@ -13,7 +14,7 @@ from donkey_aicc.nets.vae import LATENT_CHANNELS
 from donkey_aicc.parts import states
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.settings import ScoreSettings
-from donkey_aicc.scoring.stream import StreamScorer
+from donkey_aicc.scoring.stream import FrameScores, StreamScorer
 
 MAXIMAL = 1.0  # what an unknown score counts as: the scores are clipped to [0, 1]
 ROLLOUTS_TILL_STALE = 5  # so many missing in a row
@@ -39,6 +40,7 @@ class Scored:
     rho: float = MAXIMAL
     delta: float = MAXIMAL
     scores: dict[str, float] = field(default_factory=dict)
+    signs: list[float | None] | None = None  # of the alarm, in the order of SIGNS; None unknown
     features: np.ndarray | None = None  # (12,) in nominal standard deviations
     squared_error: Any = None  # (3, 64, 64) tensor: where the frame could not be rebuilt
 
@@ -54,8 +56,10 @@ class MonitorStream:
         *,
         gap_s: float,
         frozen_frames: int,
+        reaction: np.ndarray | None = None,
         pause: Callable[[], None] | None = None,
     ) -> None:
+        self._signs = SignStream(1, reaction)
         self._stream = StreamScorer(bundle, settings, pause=pause)
         self._statistics = statistics
         if statistics is not None:
@@ -66,6 +70,7 @@ class MonitorStream:
 
     def _start_sequence(self) -> None:
         self._stream.reset()
+        self._signs.reset()
         self._frames = 0
         self._last: Frame | None = None
         self._repeats = 0
@@ -102,9 +107,17 @@ class MonitorStream:
             known.get("rho", MAXIMAL),
             known.get("delta", MAXIMAL),
             known,
+            self._signs_of(found, frame),
             self._statistics.dynamics.standardised(found.features[0]),
             None if error is None else error[0],
         )
+
+    def _signs_of(self, found: FrameScores, frame: Frame) -> list[float | None]:
+        assert self._statistics is not None
+        slow = slow_signs(self._statistics, found.rho_raw, found.features, found.latent)
+        slow[~found.valid] = np.nan
+        signs = self._signs.update(found.frame_stats, np.array([[frame.steering, frame.throttle]]), slow)[0]
+        return [value if np.isfinite(value) else None for value in signs.tolist()]
 
     def _state(self, warmed_up: bool, rollout_age_frames: int, finite: bool) -> str:
         if self._repeats >= self._frozen_frames:

@@ -1,57 +1,61 @@
-"""SafetyGovernor: less confidence, less throttle, while the pilot drives."""
+"""SafetyGovernor: slows or stops the pilot's car while the alarm says so."""
 
+import logging
+import math
+from collections.abc import Sequence
 from typing import Any
 
-from donkey_aicc.errors import ConfigError
+from donkey_aicc.calibration.alarm import NEAR_STEPS
+from donkey_aicc.calibration.alarm_policy import WATCH
 from donkey_aicc.limits import drive_command
+from donkey_aicc.parts.governor_policy import MODES, STOPPED, GovernorPolicy
+
+logger = logging.getLogger(__name__)
 
 USER_MODES = (None, "user", "local_angle")  # who has the throttle: in local_angle the pilot only steers
 
-OFF, FULL, SLOWED, STOPPED = "off", "full", "slowed", "stopped"
-
 
 class SafetyGovernor:
-    """Donkeycar part: (confidence, throttle, mode) -> (throttle, action).
+    """Donkeycar part before the drivetrain: (alarm, hazard, throttle, mode) -> (throttle, action).
 
-    The smallest confidence over the horizons up to `horizon` decides: full throttle from `full_at` upwards, none at
-    `stop_at` and below, in between a straight line. Only forward throttle is reduced, so braking always works. In modes in
-    which the user has the throttle it does nothing ('off').
+    Reads, steps the policy, publishes. In modes in which the user has the throttle it does nothing ('off').
     """
 
-    def __init__(
-        self, stop_at: float = 0.2, full_at: float = 0.6, horizons: tuple[int, ...] = (), horizon: int | None = None
-    ) -> None:
-        if not 0.0 <= stop_at < full_at <= 1.0:
-            raise ConfigError(f"the governor needs 0 <= stop_at < full_at <= 1, got stop_at {stop_at} and full_at {full_at}")
-        if horizon is not None and horizon not in horizons:
-            raise ConfigError(f"governor horizon must be one of {', '.join(map(str, horizons)) or 'none'}; got {horizon}")
-        self.stop_at = stop_at
-        self.full_at = full_at
-        self._count = None if horizon is None else horizons.index(horizon) + 1
+    modes = MODES
 
-    def run(self, confidence: Any, throttle: Any, mode: str | None = None) -> tuple[float, str]:
-        """Never raises; a confidence that is missing or no number counts as 0."""
+    def __init__(self, policy: GovernorPolicy, horizons: Sequence[int] = ()) -> None:
+        self._policy = policy
+        self._near = min(range(len(horizons)), key=lambda column: abs(horizons[column] - NEAR_STEPS), default=None)
+
+    @property
+    def mode(self) -> str:
+        return self._policy.mode
+
+    def set_mode(self, mode: str) -> None:
+        """One of `modes`, from the cockpit or a button."""
+        self._policy.set_mode(mode)
+
+    def confirm(self) -> None:
+        """The driver lets a stopped car go on, once the evidence is gone."""
+        self._policy.confirm()
+
+    def run(self, alarm: Any, hazard: Any, throttle: Any, mode: str | None = None) -> tuple[float, str]:
+        """Never raises; a throttle that is no number is 0."""
         meant = drive_command(throttle)
-        if mode in USER_MODES:
-            return meant, OFF
-        share = self._share(_least(confidence, self._count))
-        if meant <= 0.0 or share >= 1.0:
-            return meant, FULL
-        return meant * share, SLOWED if share > 0.0 else STOPPED
+        try:
+            level = alarm if isinstance(alarm, str) else WATCH
+            return self._policy.step(level, self._near_hazard(hazard), meant, mode in USER_MODES)
+        except Exception:  # an exception here would stop the whole car, brakes and all
+            logger.exception("the governor failed; the throttle is cut")
+            return min(meant, 0.0), STOPPED
 
-    def _share(self, confidence: float) -> float:
-        return min(max((confidence - self.stop_at) / (self.full_at - self.stop_at), 0.0), 1.0)
+    def _near_hazard(self, hazard: Any) -> float:
+        """Unknown counts as certain."""
+        if self._near is None or not isinstance(hazard, list | tuple) or len(hazard) <= self._near:
+            return 1.0
+        value = hazard[self._near]
+        return float(value) if isinstance(value, int | float) and math.isfinite(value) else 1.0
 
     def shutdown(self) -> None:
-        """Nothing to close."""
-
-
-def _least(confidence: Any, count: int | None) -> float:
-    values = list(confidence)[:count] if isinstance(confidence, list | tuple) else [confidence]
-    numbers = [value for value in values if _is_number(value)]
-    return min(numbers) if numbers and len(numbers) == len(values) else 0.0
-
-
-def _is_number(value: Any) -> bool:
-    """10**400 is a whole number that no float can hold: asked for its finiteness it raises."""
-    return isinstance(value, int | float) and -1e300 < value < 1e300
+        """A stop of this drive does not go into the next."""
+        self._policy.release()

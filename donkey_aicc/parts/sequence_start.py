@@ -1,13 +1,18 @@
 """SequenceStart: when the car is about to be put somewhere else, the monitor forgets what it saw."""
 
-from donkey_aicc.parts.tta import TTA
-from donkey_aicc.parts.world_model_scorer import WorldModelScorer
+from typing import Protocol
+
+
+class Forgetful(Protocol):
+    """A part whose next frame may be the first of a new sequence."""
+
+    def reset(self) -> None: ...
 
 
 class SequenceStart:
     """Donkeycar part, after the scorer: a hit is the last frame of its sequence, in the tub as well."""
 
-    def __init__(self, *parts: TTA | WorldModelScorer) -> None:
+    def __init__(self, *parts: Forgetful) -> None:
         self._parts = parts
 
     def run(self, hit: bool | None) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.nets.bundle import Bundle
@@ -71,6 +73,7 @@ class WorldModelScorer:
         gap_s: float = MAX_GAP_S,
         frozen_frames: int = 10,
         right_of_way: RightOfWay | None = None,
+        reaction: np.ndarray | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         for name, value in (("threads", threads), ("queue_frames", queue_frames), ("frozen_frames", frozen_frames)):
@@ -82,6 +85,7 @@ class WorldModelScorer:
             settings,
             gap_s=gap_s,
             frozen_frames=frozen_frames,
+            reaction=reaction,
             pause=pause,
         )
         self._right_of_way = right_of_way
@@ -104,6 +108,7 @@ class WorldModelScorer:
         self._began_s: float | None = None
         self._beat_s = self._restarted_s = -math.inf
         self._new_sequence = False
+        self._problem = ""  # with the newest frame
         self._own_s = 0.0  # spent on scoring in the loop: our own slowness is no gap between frames
 
     @property
@@ -123,7 +128,8 @@ class WorldModelScorer:
         frame, state = self._next_frame_of(now, image, steering, throttle)
         if frame is not None:
             self._enqueue(frame)
-        return self._published(now, state or self._watch_thread(now))
+        self._problem = state or self._watch_thread(now)
+        return self._published(now)
 
     def run(self, image: Any = None, steering: Any = None, throttle: Any = None) -> Output:
         """Score this tick's frame here and now. Never raises."""
@@ -140,7 +146,12 @@ class WorldModelScorer:
                 self._stream, self._result, state = None, None, states.SCORER_DOWN
                 self.counts.restarts += 1
             self._own_s += self._clock() - started
-        return self._published(now, state)
+        self._problem = state
+        return self._published(now)
+
+    def read(self) -> Output:
+        """The newest scores and how old they are by now, for whoever decides before this part runs. Never raises."""
+        return self._published(self._clock() - self._own_s)
 
     def _begin(self) -> float:
         now = self._clock() - self._own_s
@@ -194,8 +205,8 @@ class WorldModelScorer:
         self.counts.frames_dropped += len(self._queue) - len(kept)
         self._queue = kept
 
-    def _published(self, now: float, problem: str) -> Output:
-        found = self._result
+    def _published(self, now: float) -> Output:
+        found, problem = self._result, self._problem
         if found is None:  # age: how long this drive has been without any score
             return MAXIMAL, MAXIMAL, now - (self._began_s or now), False, problem or states.WARMING_UP, {}
         state = problem or found.state

@@ -49,8 +49,8 @@ def test_a_simulated_drive_is_a_normal_tub_with_all_channels(car):
 
 CONTROLS = ["Pipe", "ExplodeDict", "ThrottleFilter", "UserPilotCondition"]
 COMMANDS = ["AiLaunch", "DriveMode", "ToggleRecording"]
-OUR_COMMANDS = ["InjectionButtons", "AnomalyInjector", "SafetyGovernor", "CommandLimits"]
-MONITOR = ["TTA", "WorldModelScorer", "AnomalyCalibrator"]
+WITH_AN_ALARM = ("DepartureAlarm", "SafetyGovernor")  # tests/car/test_wiring_monitor.py
+OUR_COMMANDS = ["InjectionButtons", "AnomalyInjector", "NewestScores", "TTA", "AnomalyCalibrator", "CommandLimits"]
 
 
 def test_our_parts_stand_at_their_places(car, monkeypatch):
@@ -58,7 +58,8 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
         built = []
 
         def start(self, **_):
-            built.extend(type(entry["part"]).__name__ for entry in self.parts)
+            names = [type(entry["part"]).__name__ for entry in self.parts]
+            built.extend(name for name in names if name not in WITH_AN_ALARM)
             self.stop()
 
         monkeypatch.setattr(Vehicle, "start", start)
@@ -69,14 +70,14 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
     if not (models_dir() / "reference").is_dir():
         pytest.skip("no shipped bundle yet")
     simulator = ["SimulatorPart", "SimProgress", "AnomalyInjector", "HeadlessController", *CONTROLS, "TemperedPilot"]
-    simulator += [*COMMANDS, *OUR_COMMANDS, *MONITOR, "SequenceStart", "UnsafeMark"]
+    simulator += [*COMMANDS, *OUR_COMMANDS, "WorldModelScorer", "SequenceStart", "UnsafeMark"]
     simulator += ["GuardedTub", "DriveLog", "SessionCut", "DriveStopper"]
-    ours = {"AICC_BUNDLE": "reference", "AICC_GOVERNOR": True, "AICC_MARK_BUTTON": "w1"}
+    ours = {"AICC_BUNDLE": "reference", "AICC_MARK_BUTTON": "w1"}
     assert parts_of_a_drive(*FAST, **ours) == simulator
     real_car = {"AICC_SIM": False, "CAMERA_TYPE": "MOCK", "DRIVE_TRAIN_TYPE": "MOCK", "WEB_CONTROL_PORT": cut.free_port()}
     found = parts_of_a_drive("--model", "models/straight", AICC_INJECT_BUTTONS=True, **real_car)
     expected = ["MockCamera", "AnomalyInjector", "LocalWebController", *CONTROLS, "TorchPilot", *COMMANDS, *OUR_COMMANDS]
-    assert found == [*expected, *MONITOR, "UnsafeMark", "CockpitFeed", "GuardedTub", "DriveLog", "DriveStopper"]
+    assert found == [*expected, "WorldModelScorer", "UnsafeMark", "CockpitFeed", "GuardedTub", "DriveLog", "DriveStopper"]
 
 
 def test_injected_faults_are_seen_by_the_pilot_and_recorded(car):

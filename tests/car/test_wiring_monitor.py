@@ -9,7 +9,7 @@ from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels
 from donkey_aicc.car import wiring
-from donkey_aicc.car.tub_channels import MONITOR_CHANNELS
+from donkey_aicc.car.tub_channels import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionButtons
@@ -28,10 +28,17 @@ def settings(tmp_path, **changes):
 
 class Camera:
     def __init__(self):
-        self.rng = np.random.default_rng(0)
+        self.rng, self.dark = np.random.default_rng(0), False
 
     def run(self):
-        return self.rng.integers(60, 200, (120, 160, 3)).astype(np.uint8), 0.1, 0.9
+        return (self.rng.integers(60, 200, (120, 160, 3)) // (10 if self.dark else 1)).astype(np.uint8), 0.1, 0.9
+
+
+class Motor:
+    """A drivetrain that remembers what it got."""
+
+    def run(self, throttle):
+        self.sent = throttle
 
 
 class Joystick:
@@ -49,6 +56,7 @@ def make_car(cfg, mode="local"):
     vehicle = Vehicle()
     vehicle.mem[channels.MODE] = mode
     vehicle.add(Camera(), outputs=[channels.IMAGE, channels.STEERING, channels.THROTTLE])
+    vehicle.add(Motor(), inputs=[channels.THROTTLE])
     joystick = Joystick()
     vehicle.add(joystick)
     inputs, types = wiring.add_aicc(vehicle, cfg)
@@ -116,12 +124,25 @@ def test_monitor_with_and_without_a_calibrator(tmp_path, monitor_bundle):
         make_car(cfg)
 
 
-def test_governor_slows_the_pilot_and_is_recorded(tmp_path, monitor_bundle):
-    cfg = settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), AICC_SCORER_THREADED=False)
-    cfg.AICC_GOVERNOR, cfg.AICC_GOVERNOR_STOP_AT, cfg.AICC_GOVERNOR_FULL_AT = True, 0.8, 0.9
+def test_the_governor_acts_on_the_alarm_in_the_same_tick_and_is_recorded(tmp_path, monitor_bundle):
+    cfg = settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), AICC_SCORER_THREADED=False, AICC_GOVERNOR="stop")
+    with pytest.raises(ConfigError, match="AICC_GOVERNOR = 'stop' acts on the alarm, and AICC_BUNDLE = .* has none"):
+        make_car(cfg)
+    add_calibrator(monitor_bundle, alarm=True)
     vehicle, _, tub = make_car(cfg)
-    assert tub[channels.ACTION] == "str"
-    assert tick(vehicle, channels.THROTTLE, channels.ACTION) == [0.0, "stopped"]
+    assert tub[channels.ACTION] == "str" and set(ALARM_CHANNELS) <= set(tub)
+    order = [type(entry["part"]).__name__ for entry in vehicle.parts]
+    wanted = ["NewestScores", "TTA", "AnomalyCalibrator", "DepartureAlarm", "SafetyGovernor", "Motor", "WorldModelScorer"]
+    assert [name for name in order if name in wanted] == wanted
+    for _ in range(25):  # a standing start, warming up: full throttle
+        assert tick(vehicle, channels.THROTTLE, channels.ACTION, channels.ALARM) == [0.9, "full", "none"]
+    camera, motor = vehicle.parts[0]["part"], vehicle.parts[order.index("Motor")]["part"]
+    camera.dark = True
+    seen = [(tick(vehicle, channels.ALARM, channels.ACTION), motor.sent) for _ in range(30)]
+    first = [alarm for (alarm, _), _ in seen].index("danger")
+    assert seen[first] == (["danger", "stopped"], 0.0) and seen[first - 1][1] > 0.0  # the motor got it in that very tick
+    assert tick(vehicle, channels.REASON) == ["the picture is much darker than in training"]
+    json.dumps(vehicle.mem.get(list(ALARM_CHANNELS)), allow_nan=False)
     vehicle.mem[channels.MODE] = "user"
     assert tick(vehicle, channels.THROTTLE, channels.ACTION) == [0.9, "off"]
 
@@ -132,7 +153,8 @@ def test_governor_slows_the_pilot_and_is_recorded(tmp_path, monitor_bundle):
         ("AICC_INJECT", "fog:1", "injection 'fog:1'"),
         ("AICC_INJECT_PARAMETERS", {"dark": 1}, "AICC_INJECT_PARAMETERS"),
         ("AICC_INJECT_ARM_S", 0, "AICC_INJECT_ARM_S must be >= 0.1, got 0"),
-        ("AICC_GOVERNOR", True, "AICC_GOVERNOR = True needs a monitor: set AICC_BUNDLE"),
+        ("AICC_GOVERNOR", "stop", "AICC_GOVERNOR = 'stop' needs a monitor: set AICC_BUNDLE"),
+        ("AICC_GOVERNOR", True, "AICC_GOVERNOR must be one of off, advise, slow, stop; got True"),
         ("AICC_BUNDLE", "nowhere", "nowhere"),
     ],
 )

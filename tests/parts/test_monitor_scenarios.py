@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
+from donkey_aicc.parts.governor_policy import GovernorPolicy
 from donkey_aicc.parts.safety_governor import SafetyGovernor
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
@@ -196,11 +197,11 @@ def test_nothing_leaks_from_one_drive_into_the_next(monitor, context):
 def test_user_switches_modes(monitor, context):
     """The monitor goes on in every mode; only the governor asks who drives."""
     monitor.statuses(context)
-    governor = SafetyGovernor(stop_at=0.98, full_at=0.99)
+    governor = SafetyGovernor(GovernorPolicy("stop", cruise=0.4))
     told = []
     for mode in ("user", "local", "local_angle", "user", "local"):
-        status, confidence = monitor.tick()
-        told.append((status, *governor.run(confidence, 0.4, mode)))
+        status, _ = monitor.tick()
+        told.append((status, *governor.run("danger", [], 0.4, mode)))
     assert told == [("ok", 0.4, "off"), ("ok", 0.0, "stopped"), ("ok", 0.4, "off"), ("ok", 0.4, "off"), ("ok", 0.0, "stopped")]
 
 

@@ -1,53 +1,106 @@
-"""The governor slows the pilot down, never the user."""
+"""The governor: slows or stops the pilot's car at an alarm, never the user's, never adds throttle."""
+
+import math
 
 import pytest
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.parts.governor_policy import CRAWL_SHARE, HOLD_FRAMES, GovernorPolicy
 from donkey_aicc.parts.safety_governor import SafetyGovernor
 
-
-@pytest.mark.parametrize(
-    ("confidence", "throttle", "action"),
-    [
-        ([0.9, 0.7], 0.5, "full"),
-        ([0.9, 0.4], 0.25, "slowed"),
-        ([0.9, 0.1], 0.0, "stopped"),
-        ([], 0.0, "stopped"),
-        (None, 0.0, "stopped"),
-        ([0.9, float("nan")], 0.0, "stopped"),
-    ],
-)
-def test_the_least_confidence_decides(confidence, throttle, action):
-    sent, told = SafetyGovernor(stop_at=0.2, full_at=0.6).run(confidence, 0.5, "local")
-    assert sent == pytest.approx(throttle) and told == action
+CRUISE = 0.5
+CRAWL = CRAWL_SHARE * CRUISE
 
 
-@pytest.mark.parametrize("mode", ["user", "local_angle", None])
-def test_the_user_keeps_the_throttle(mode):
-    assert SafetyGovernor().run([0.0], 0.5, mode) == (0.5, "off")
+def policy(mode="stop", stop_hazard=0.3):
+    return GovernorPolicy(mode, cruise=CRUISE, stop_hazard=stop_hazard)
 
 
-def test_braking_is_never_weakened():
-    assert SafetyGovernor().run([0.0], -0.4, "local") == (-0.4, "full")
+def play(governor, *scenes, throttle=0.45, human=False):
+    """scenes: (level, hazard, frames) -> the action after each scene."""
+    told = []
+    for level, hazard, frames in scenes:
+        for _ in range(frames):
+            sent, action = governor.step(level, hazard, throttle, human)
+            assert sent <= throttle
+        told.append(action)
+    return told
 
 
-def test_mode_switches_take_effect_in_the_same_tick():
-    governor = SafetyGovernor()
-    modes = ["user", "local", "user", "local"]
-    assert [governor.run([0.0], 0.5, mode)[1] for mode in modes] == ["off", "stopped", "off", "stopped"]
+def test_watch_slows_danger_stops_and_only_the_driver_lets_go():
+    governor = policy()
+    assert play(governor, ("none", 0.0, 5), ("watch", 0.1, 5), ("danger", 0.9, 1)) == ["full", "slowed", "stopped"]
+    assert play(governor, ("none", 0.0, 500)) == ["stopped"]
+    governor.confirm()
+    assert play(governor, ("danger", 0.9, 10)) == ["stopped"]  # confirmed, but the evidence is still there
+    assert play(governor, ("none", 0.0, 2)) == ["full"]
 
 
-def test_only_horizons_up_to_the_chosen_one_count():
-    governor = SafetyGovernor(horizons=(1, 5, 10), horizon=5)
-    assert governor.run([0.9, 0.8, 0.0], 0.5, "local") == (0.5, "full")
+def test_a_confirmation_is_for_one_stop_only():
+    governor = policy()
+    governor.confirm()  # before there was anything to confirm
+    play(governor, ("danger", 0.9, 1), ("none", 0.0, 100))
+    assert play(governor, ("none", 0.0, 1)) == ["stopped"]
+    governor.confirm()
+    play(governor, ("none", 0.0, 1), ("danger", 0.9, 1))
+    assert play(governor, ("none", 0.0, 100)) == ["stopped"]
 
 
-def test_no_throttle_yet_is_none():
-    assert SafetyGovernor().run([0.9], None, "local")[0] == 0.0
+def test_danger_with_little_hazard_is_a_crawl_until_the_hazard_rises():
+    governor = policy()
+    assert play(governor, ("danger", 0.1, 50), ("danger", 0.31, 1)) == ["slowed", "stopped"]
 
 
-def test_mistakes_are_named():
-    with pytest.raises(ConfigError, match="0 <= stop_at < full_at <= 1, got stop_at 0.7 and full_at 0.6"):
-        SafetyGovernor(stop_at=0.7)
-    with pytest.raises(ConfigError, match="governor horizon must be one of 1, 5; got 7"):
-        SafetyGovernor(horizons=(1, 5), horizon=7)
+def test_a_crawl_lasts_a_second_longer_than_its_evidence():
+    governor = policy("slow")
+    assert play(governor, ("danger", 1.0, 1), ("none", 0.0, HOLD_FRAMES)) == ["slowed", "slowed"]
+    assert play(governor, ("none", 0.0, 1)) == ["full"]
+    assert governor.step("watch", 0.0, 0.45, False) == (CRAWL, "slowed")
+
+
+def test_braking_reversing_and_a_slower_pilot_pass():
+    governor = policy()
+    assert governor.step("watch", 0.0, 0.1, False)[0] == 0.1
+    for throttle in (-0.4, 0.0):
+        assert governor.step("danger", 1.0, throttle, False)[0] == throttle
+
+
+def test_advise_touches_nothing_and_off_says_nothing():
+    governor = policy("advise")
+    assert governor.step("watch", 0.0, 0.4, False) == (0.4, "would slow")
+    assert governor.step("danger", 1.0, 0.4, False) == (0.4, "would stop")
+    governor.set_mode("off")
+    assert governor.step("danger", 1.0, 0.4, False) == (0.4, "off")
+    with pytest.raises(ConfigError, match="governor mode must be one of"):
+        governor.set_mode("go")
+    with pytest.raises(ConfigError, match="cruise"):
+        GovernorPolicy("stop", cruise=math.nan)
+
+
+def test_the_user_keeps_the_throttle_and_handing_back_is_a_confirmation():
+    governor = policy()
+    play(governor, ("danger", 1.0, 3))
+    assert play(governor, ("danger", 1.0, 3), human=True) == ["off"]
+    assert play(governor, ("none", 0.0, 1)) == ["full"]
+    play(governor, ("danger", 1.0, 1), human=True)
+    assert play(governor, ("danger", 1.0, 1)) == ["stopped"]  # handed back too early
+
+
+def test_the_part_reads_steps_and_publishes():
+    governor = SafetyGovernor(policy(), horizons=(1, 20, 50))
+    assert governor.modes == ("off", "advise", "slow", "stop") and governor.mode == "stop"
+    assert governor.run("none", [0.0, 0.9, 1.0], 0.4, "local") == (0.4, "full")
+    assert governor.run("danger", [0.0, 0.1, 1.0], 0.4, "local") == (CRAWL, "slowed")
+    for mode in ("user", "local_angle", None):
+        assert governor.run("danger", [1.0, 1.0, 1.0], 0.4, mode) == (0.4, "off")
+    assert governor.run("danger", [], 0.4, "local") == (0.0, "stopped")  # an unknown hazard counts as certain
+    governor.confirm()
+    assert governor.run("none", [0.0] * 3, 0.4, "local") == (0.4, "full")
+    assert governor.run(None, None, 0.4, "local") == (CRAWL, "slowed")
+    governor.set_mode("off")
+    assert governor.run("danger", [1.0] * 3, 0.4, "local") == (0.4, "off")
+
+
+@pytest.mark.parametrize("throttle", [None, "fast", math.nan, True])
+def test_a_throttle_that_is_no_number_is_none(throttle):
+    assert SafetyGovernor(policy()).run("none", [], throttle, "local") == (0.0, "full")

@@ -1,0 +1,145 @@
+"""The fitted alarm of one grade: scales of the signs, hazard, thresholds. Part of calibrator.json, checked when it is loaded."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.calibration.alarm_evidence import Evidence, EvidenceStream, SignScales
+from donkey_aicc.calibration.alarm_policy import NONE, AlarmPolicy
+from donkey_aicc.calibration.alarm_reasons import reason
+from donkey_aicc.calibration.alarm_signs import REACTION_LAGS, SIGNS
+from donkey_aicc.calibration.alarm_threshold import Threshold, smallest_promise
+from donkey_aicc.calibration.hazard import HazardModel
+from donkey_aicc.errors import DAMAGE, AiccError
+
+NEAR_STEPS = 20  # the hazard that decides: a departure within about a second
+
+
+@dataclass(frozen=True)
+class AlarmModel:
+    """Everything that the alarm and the governor need to know about one car."""
+
+    scales: SignScales
+    reaction: np.ndarray | None  # of SignStream
+    hazard: HazardModel | None
+    hazard_unit: float  # logit of the hazard that counts as 1: the most of usual nominal drives
+    watch: Threshold
+    danger: Threshold
+    stretch: int  # frames of a usual nominal drive
+    strict: bool  # the drives of the thresholds had no part in anything else
+    cruise: float  # usual throttle of nominal drives
+    stop_hazard: float  # danger with at least this hazard is a case for a stop, below for a crawl
+    note: str = ""  # why there is no hazard
+
+    def score(self, evidence: Evidence) -> np.ndarray:
+        """(L,) the one combined score that the thresholds are for: the strangest sign or the hazard, whichever is larger."""
+        return np.maximum(evidence.strangeness, self.hazard_score(evidence))
+
+    def hazard_score(self, evidence: Evidence) -> np.ndarray:
+        """(L,) the hazard on the scale of the signs; 0 without a hazard."""
+        if self.hazard is None:
+            return np.zeros(len(evidence.strangeness))
+        return self.hazard.logit(evidence.features) / self.hazard_unit
+
+    def statements(self) -> list[str]:
+        """What is promised and what is not, for the person at `calibrate`."""
+        said = [f"alarm: {name} {getattr(self, name).statement()}" for name in ("watch", "danger")]
+        said.append(f"  {smallest_promise(self.danger.drives)}; a drive is {self.stretch} frames")
+        if not self.strict:
+            said.append("  the same drives set the scale: take the promise as approximate, or give fresh ones: --alarm-drives")
+        said.append(f"hazard: {self.note}" if self.hazard is None else "hazard: fitted on departures under driven faults")
+        return said
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "scales": self.scales.to_json(),
+            "reaction": None if self.reaction is None else self.reaction.tolist(),
+            "hazard": None if self.hazard is None else self.hazard.to_json(),
+            "watch": vars(self.watch),
+            "danger": vars(self.danger),
+        } | {name: getattr(self, name) for name in _PLAIN}
+
+    @classmethod
+    def from_json(cls, stored: Any) -> "AlarmModel":
+        try:
+            model = cls(
+                scales=SignScales.from_json(stored["scales"]),
+                reaction=None if stored["reaction"] is None else np.array(stored["reaction"], dtype=np.float64),
+                hazard=None if stored["hazard"] is None else HazardModel.from_json(stored["hazard"]),
+                watch=_threshold(stored["watch"]),
+                danger=_threshold(stored["danger"]),
+                **{name: kind(stored[name]) for name, kind in _PLAIN.items()},
+            )
+        except DAMAGE as error:
+            raise AiccError(f"the alarm is damaged or of another version: {error!r}") from error
+        model.check()
+        return model
+
+    def check(self) -> None:
+        """Refuse numbers that would keep the alarm silent, or invert it."""
+        if self.hazard is not None:
+            self.hazard.check()
+        for name in ("watch", "danger"):
+            threshold = getattr(self, name)
+            if not (math.isfinite(threshold.value) and threshold.value > 0.0 and 0.0 < threshold.promise < 1.0):
+                raise AiccError(f"the alarm's threshold for {name} must be a finite number > 0, got {threshold}")
+        if self.watch.value > self.danger.value:
+            raise AiccError(f"watch must not begin after danger, got {self.watch.value:.3g} > {self.danger.value:.3g}")
+        if not (math.isfinite(self.hazard_unit) and self.hazard_unit > 0.0):
+            raise AiccError(f"the alarm's hazard unit must be a finite number > 0, got {self.hazard_unit}")
+        for name in ("cruise", "stop_hazard"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise AiccError(f"the alarm's {name} must be in 0..1, got {getattr(self, name)}")
+        if self.stretch < 1:
+            raise AiccError(f"the alarm's stretch must be >= 1 frame, got {self.stretch}")
+        if self.reaction is not None and not (self.reaction.shape == (1 + REACTION_LAGS,) and np.isfinite(self.reaction).all()):
+            raise AiccError(f"the alarm's reaction must be {1 + REACTION_LAGS} finite numbers")
+
+
+_PLAIN = {"hazard_unit": float, "stretch": int, "strict": bool, "cruise": float, "stop_hazard": float, "note": str}
+
+
+def _threshold(stored: dict[str, Any]) -> Threshold:
+    return Threshold(float(stored["value"]), float(stored["promise"]), int(stored["drives"]))
+
+
+@dataclass(frozen=True)
+class AlarmReading:
+    """Of one frame. hazard: one probability per horizon, empty without a model; near_hazard: within about a second."""
+
+    level: str
+    score: float
+    hazard: tuple[float, ...]
+    near_hazard: float
+    reason: str
+
+
+class AlarmStream:
+    """One car's evidence, frame by frame, into level, hazard and reason."""
+
+    def __init__(self, model: AlarmModel, horizons: tuple[int, ...]) -> None:
+        self.model, self._horizons = model, horizons
+        self._evidence = EvidenceStream(model.scales, horizons)
+        self.policy = AlarmPolicy(model.watch, model.danger, model.stretch)
+        steps = np.array(model.hazard.horizons if model.hazard is not None else horizons)
+        self._near = int(np.argmin(np.abs(steps - NEAR_STEPS)))
+
+    def reset(self) -> None:
+        """A new sequence starts."""
+        self._evidence.reset()
+        self.policy.reset()
+
+    def step(self, signs: np.ndarray | None, p: np.ndarray | None = None, tta_spread: float | None = None) -> AlarmReading:
+        """signs: (S,), None when there are none yet; p: (K,) probability of safe."""
+        row = np.full(len(SIGNS), np.nan) if signs is None else np.asarray(signs, dtype=np.float64)
+        evidence = self._evidence.update(
+            row[None], None if p is None else np.asarray(p)[None], None if tta_spread is None else np.array([tta_spread])
+        )
+        score = float(self.model.score(evidence)[0])
+        level = self.policy.step(score)
+        hazard = () if self.model.hazard is None else tuple(self.model.hazard.hazard(evidence.features)[0].tolist())
+        by_hazard = float(self.model.hazard_score(evidence)[0])
+        why = "" if level == NONE else reason(evidence.deviations[0], row, self.model.scales, by_hazard)
+        return AlarmReading(level, score, hazard, hazard[self._near] if hazard else 0.0, why)

@@ -1,0 +1,128 @@
+"""From signs to evidence: how far each sign is from nominal, in units of what a usual nominal drive reaches at most."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.calibration.alarm_signs import FAST, PICTURE, SIGN_NAMES, SIGNS, WINDOW, known_mean
+from donkey_aicc.calibration.mahalanobis import MahalanobisScore
+from donkey_aicc.errors import DAMAGE, AiccError
+from donkey_aicc.scoring.ring import Ring
+
+CLOUD_REGULARISATION = 0.02
+RISE_FRAMES = 10  # how fast something rises is its growth over half a second
+NEAR_STEPS = 10  # horizons up to here are near
+# What the hazard looks at, all >= 0 and larger when worse.
+PREDICTED = ("unsafe_near", "unsafe_far", "tta_spread")
+RISES = ("strangeness_rise", "unsafe_near_rise")
+EVIDENCE_NAMES = (*SIGN_NAMES, *PREDICTED, *RISES)
+
+
+@dataclass(frozen=True)
+class SignScales:
+    """Per sign: the nominal middle, and how far above and below it a usual nominal drive gets. NaN: the sign is not used."""
+
+    middle: np.ndarray  # (S,)
+    above: np.ndarray  # (S,) > 0
+    below: np.ndarray  # (S,) > 0
+    cloud: MahalanobisScore | None = None  # how the signs of the picture before `picture` go together in nominal drives
+
+    @classmethod
+    def fit(cls, signs: np.ndarray, drive: np.ndarray) -> "SignScales":
+        """signs: (N, S) of nominal drives; drive: (N,) names. The largest of the drives' own extremes is the unit."""
+        middle, above, below = np.full((3, len(SIGNS)), np.nan)
+        whole = np.isfinite(signs[:, :PICTURE]).all(axis=1)
+        cloud = MahalanobisScore.fit(signs[whole, :PICTURE], CLOUD_REGULARISATION) if whole.sum() > PICTURE else None
+        signs = _with_picture(signs, cloud)
+        for column, sign in enumerate(SIGNS):
+            known = np.isfinite(signs[:, column])
+            if not known.any():
+                continue
+            values, names = signs[known, column], drive[known]
+            middle[column] = np.median(values)
+            away = values - middle[column]
+            extremes = np.array([(away[names == name].max(), -away[names == name].min()) for name in np.unique(names)])
+            above[column], below[column] = np.maximum(extremes.max(axis=0), sign.floor)
+        return cls(middle, above, below, cloud)
+
+    def deviations(self, signs: np.ndarray) -> np.ndarray:
+        """(L, S) -> (L, S) >= 0; 1 is the most that the nominal drives of the fit showed, 0 also stands for unknown."""
+        away = _with_picture(signs, self.cloud) - self.middle
+        down = np.where([sign.two_sided for sign in SIGNS], -away / self.below, 0.0)
+        found = np.maximum(np.where(away >= 0.0, away / self.above, down), 0.0)
+        found = np.where(np.isfinite(found), found, 0.0)
+        # Slow evidence counts only as far as the last second supports it: so it is forgotten when frames are nominal again.
+        support = np.clip(2.0 * found[:, FAST].max(axis=1, keepdims=True) - 1.0, 0.0, 1.0)
+        return np.where(FAST, found, found * support)
+
+    def to_json(self) -> dict[str, Any]:
+        columns = {"middle": self.middle, "above": self.above, "below": self.below}
+        signs = {
+            sign.name: {name: float(values[number]) for name, values in columns.items()}
+            for number, sign in enumerate(SIGNS)
+            if np.isfinite(self.middle[number])
+        }
+        return {"signs": signs, "cloud": None if self.cloud is None else self.cloud.to_json()}
+
+    @classmethod
+    def from_json(cls, stored: Any) -> "SignScales":
+        scales = np.full((3, len(SIGNS)), np.nan)
+        try:
+            cloud = None if stored["cloud"] is None else MahalanobisScore.from_json(stored["cloud"])
+            for name, row in stored["signs"].items():
+                scales[:, SIGN_NAMES.index(name)] = float(row["middle"]), float(row["above"]), float(row["below"])
+        except DAMAGE as error:
+            raise AiccError(f"the alarm's signs are damaged or of another version: {error!r}") from error
+        used = scales[:, np.isfinite(scales).any(axis=0)]
+        if not np.isfinite(used).all() or not (used[1:] > 0.0).all():
+            raise AiccError("the alarm's signs need a finite middle and ranges above 0")
+        return cls(scales[0], scales[1], scales[2], cloud)
+
+
+def _with_picture(signs: np.ndarray, cloud: MahalanobisScore | None) -> np.ndarray:
+    """(L, S) with the distance of the picture's signs from the nominal cloud, which sees what none of them shows alone."""
+    filled = np.array(signs, dtype=np.float64)
+    if cloud is not None:
+        filled[:, PICTURE] = cloud.distance(filled[:, :PICTURE])
+    return filled
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """L lanes of one frame."""
+
+    deviations: np.ndarray  # (L, S)
+    strangeness: np.ndarray  # (L,) the largest of them
+    features: np.ndarray  # (L, len(EVIDENCE_NAMES)) for the hazard
+
+
+class EvidenceStream:
+    """Signs and predictions of L lanes, frame by frame, into evidence. What is unknown counts as none."""
+
+    def __init__(self, scales: SignScales, horizons: tuple[int, ...], lanes: int = 1) -> None:
+        self._scales, self._lanes = scales, lanes
+        self._near = np.array([step <= max(NEAR_STEPS, min(horizons)) for step in horizons])
+        self.reset()
+
+    def reset(self) -> None:
+        """A new sequence starts in every lane."""
+        self._predicted = Ring(self._lanes, WINDOW, (len(PREDICTED),))
+        self._rising = Ring(self._lanes, RISE_FRAMES + 1, (len(RISES),))
+
+    def update(self, signs: np.ndarray, p: np.ndarray | None = None, tta_spread: np.ndarray | None = None) -> Evidence:
+        """signs: (L, S); p: (L, K) probability of safe; tta_spread: (L,) normalised and clipped. None or NaN: not known."""
+        deviations = self._scales.deviations(signs)
+        strangeness = deviations.max(axis=1)
+        unknown = np.full(self._lanes, np.nan)
+        near, far = (unknown, unknown) if p is None else self._unsafe(np.asarray(p, dtype=np.float64))
+        self._predicted.append(np.column_stack([near, far, unknown if tta_spread is None else tta_spread]))
+        predicted = np.nan_to_num(known_mean(self._predicted.window()))
+        self._rising.append(np.column_stack([np.log1p(strangeness), predicted[:, 0]]))
+        window = self._rising.window()
+        rises = np.maximum(window[:, -1] - window[:, 0], 0.0)
+        return Evidence(deviations, strangeness, np.column_stack([np.log1p(deviations), predicted, rises]))
+
+    def _unsafe(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        far = p[:, ~self._near] if (~self._near).any() else p
+        return 1.0 - p[:, self._near].mean(axis=1), 1.0 - far.mean(axis=1)

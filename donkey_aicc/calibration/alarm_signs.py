@@ -1,0 +1,180 @@
+"""Signs: what the alarm looks at. Each is a number per frame that says how the last second went, or the last context.
+
+Fast signs are means over one second of things measured on single frames, so that what they tell of a fault is over a second
+after the fault is. Slow signs are the paper's scores, which look back over the whole context.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from donkey_aicc.calibration.statistics import CONTROL_FEATURES, ScoreStatistics
+from donkey_aicc.scoring.frame_stats import FRAME_STATS
+from donkey_aicc.scoring.ring import Ring
+from donkey_aicc.scoring.score_table import ScoreTable
+
+WINDOW = 20  # frames: one second at 20 Hz
+LEAST_KNOWN = WINDOW // 2  # of a full window's frames, or its mean is not known
+ROLLING_FRAMES = 40  # with throttle before the car counts as rolling: a standing start takes that long
+STANDING_THROTTLE = 0.02
+REACTION_LAGS = 10  # frames of steering that the sideways movement of the picture may follow
+REACTION_RIDGE = 1e-3
+_ROLLOUT_FEATURES = slice(0, 3)
+
+
+@dataclass(frozen=True)
+class Sign:
+    """two_sided: too little is as strange as too much. floor: the smallest difference that counts as any."""
+
+    name: str
+    floor: float
+    two_sided: bool = False
+    rolling: bool = False  # means something only while the car rolls
+    slow: bool = False
+
+
+SIGNS = (
+    Sign("log_error", 0.05, two_sided=True),
+    Sign("light", 0.05, two_sided=True),
+    Sign("contrast", 0.05, two_sided=True),
+    Sign("sharpness", 0.05, two_sided=True),
+    Sign("colour", 0.1, two_sided=True),
+    Sign("picture", 0.5),  # the five above together: filled in by SignScales, which knows how they go together
+    Sign("motion", 0.1, two_sided=True, rolling=True),
+    Sign("repeated", 0.05),  # one frame of a window
+    Sign("jerk", 0.01),
+    Sign("reaction", 0.05, rolling=True),
+    Sign("log_rho", 0.25, slow=True),
+    Sign("control", 0.25, slow=True),
+    Sign("rollout", 0.25, slow=True),
+    Sign("latent", 0.25, slow=True),
+)
+SIGN_NAMES = tuple(sign.name for sign in SIGNS)
+PICTURE = SIGN_NAMES.index("picture")
+FAST = np.array([not sign.slow for sign in SIGNS])
+_MEANS = ("log_error", "light", "contrast", "sharpness", "colour", "motion", "repeated")
+_STATS = [FRAME_STATS.index(name) for name in _MEANS]
+_TURN = FRAME_STATS.index("turn_px")
+
+
+class SignStream:
+    """Signs of L lanes, frame by frame: (L, len(SIGNS)), NaN where nothing is known yet.
+
+    reaction: (1 + REACTION_LAGS,) offset and weights of the steering now, one frame ago ... that predict turn_px; None leaves
+    the sign out.
+    """
+
+    def __init__(self, lanes: int = 1, reaction: np.ndarray | None = None) -> None:
+        self._lanes, self._reaction = lanes, reaction
+        self.reset()
+
+    def reset(self) -> None:
+        """A new sequence starts in every lane."""
+        self._stats = Ring(self._lanes, WINDOW, (len(_MEANS),))
+        self._missed = Ring(self._lanes, WINDOW)  # |turn_px - what the steering let expect|
+        self._steering = Ring(self._lanes, WINDOW)
+        self._rolling = np.zeros(self._lanes, dtype=np.int64)  # frames with throttle in a row
+        self._frames = 0
+
+    def update(
+        self, frame_stats: np.ndarray, actions: np.ndarray, slow: np.ndarray, unseen: Sequence[np.ndarray] = ()
+    ) -> np.ndarray:
+        """frame_stats: (L, 8); actions: (L, 2) as sent; slow: (L, 4) of `slow_signs`; unseen: actions of dropped frames."""
+        for action in (*unseen, actions):
+            steering, throttle = np.asarray(action, dtype=np.float64).T
+            self._steering.append(steering)
+            self._rolling = np.where(throttle > STANDING_THROTTLE, self._rolling + 1, 0)
+            self._frames += 1
+        # A change since the frame before means nothing when frames between the two were dropped.
+        stats = np.asarray(frame_stats, dtype=np.float64)
+        readings = stats[:, _STATS]
+        if unseen:
+            readings[:, _MEANS.index("motion")] = np.nan
+        self._stats.append(readings)
+        self._missed.append(np.full(self._lanes, np.nan) if unseen else self._turn_missed(stats[:, _TURN]))
+        means = known_mean(self._stats.window())
+        found = np.column_stack(
+            [
+                means[:, :PICTURE],
+                np.full(self._lanes, np.nan),
+                means[:, PICTURE:],
+                self._jerk(),
+                known_mean(self._missed.window()),
+                slow,
+            ]
+        )
+        rolling = self._rolling >= ROLLING_FRAMES
+        needs = np.array([sign.rolling for sign in SIGNS])
+        return np.where(needs & ~rolling[:, None], np.nan, found)
+
+    def _jerk(self) -> np.ndarray:
+        if self._steering.window().shape[1] < WINDOW:
+            return np.full(self._lanes, np.nan)
+        steering = self._steering.window()
+        # Root mean square, so that the first big jerk of a fault already counts.
+        return np.sqrt(((steering[:, 2:] - 2 * steering[:, 1:-1] + steering[:, :-2]) ** 2).mean(axis=1))
+
+    def _turn_missed(self, turn_px: np.ndarray) -> np.ndarray:
+        steering = self._steering.window()
+        if self._reaction is None or steering.shape[1] < REACTION_LAGS:
+            return np.full(self._lanes, np.nan)
+        return np.abs(turn_px - self._reaction[0] - steering[:, : -REACTION_LAGS - 1 : -1] @ self._reaction[1:])
+
+
+def known_mean(window: np.ndarray) -> np.ndarray:
+    """(L, n, ...) -> (L, ...): mean of what is known; NaN until the window is full, and where less than half of it is known."""
+    known = np.isfinite(window)
+    count = known.sum(axis=1) if window.shape[1] == WINDOW else np.zeros(1)
+    total = np.where(known, window, 0.0).sum(axis=1)
+    return np.where(count >= LEAST_KNOWN, total / np.maximum(count, 1), np.nan)
+
+
+def slow_signs(statistics: ScoreStatistics, rho_raw: np.ndarray, features: np.ndarray, latent: np.ndarray) -> np.ndarray:
+    """(N, 4) unclipped normalised log_rho, control, rollout and latent; NaN for what was not measured (grade light: rollout)."""
+    with np.errstate(invalid="ignore"):
+        log_rho = statistics.log_rho.normalised(np.log(np.maximum(rho_raw, 1e-12))[:, None])
+        unknown = np.full(len(rho_raw), np.nan)
+        control = unknown if statistics.control is None else statistics.control.normalised(features[:, CONTROL_FEATURES])
+        rollout = np.abs(statistics.dynamics.standardised(features)[:, _ROLLOUT_FEATURES]).mean(axis=1)
+        far = unknown if statistics.latent_mean is None else statistics.latent_mean.normalised(latent)
+    found = np.column_stack([log_rho, control, rollout, far])
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def table_signs(table: ScoreTable, statistics: ScoreStatistics, reaction: np.ndarray | None) -> np.ndarray:
+    """(N, len(SIGNS)) of every row, by the very code that runs on the car; rows of a sequence must stand in driving order."""
+    slow = slow_signs(statistics, table.rho_raw, table.features, table.latent)
+    slow[~table.valid.astype(bool)] = np.nan  # as on the car: no context, no slow sign
+    found = np.full((len(table), len(SIGNS)), np.nan)
+    rows, going = lanes_of(table)
+    stream = SignStream(len(rows), reaction)
+    for column, alive in zip(rows.T, going.T, strict=True):
+        signs = stream.update(table.frame_stats[column], table.actions[column], slow[column])
+        found[column[alive]] = signs[alive]
+    return found
+
+
+def lanes_of(table: ScoreTable) -> tuple[np.ndarray, np.ndarray]:
+    """(sequences, longest) numbers of the rows and whether they count: shorter sequences repeat their last row."""
+    numbers = [np.flatnonzero(table.sequence == name) for name in table.sequences()]
+    longest = max(len(each) for each in numbers)
+    going = np.stack([np.arange(longest) < len(each) for each in numbers])
+    return np.stack([np.pad(each, (0, longest - len(each)), mode="edge") for each in numbers]), going
+
+
+def fit_reaction(table: ScoreTable) -> np.ndarray | None:
+    """Weights of `SignStream`, least squares on rolling nominal frames; None where pictures or commands were not recorded."""
+    inputs, turns = [], []
+    for name in table.sequences():
+        own = table.sequence == name
+        steering, throttle = table.actions[own].T.astype(np.float64)
+        turn = table.frame_stats[own][:, _TURN]
+        for row in range(ROLLING_FRAMES, len(steering)):
+            if np.isfinite(turn[row]) and (throttle[row - ROLLING_FRAMES : row + 1] > STANDING_THROTTLE).all():
+                inputs.append(np.concatenate([[1.0], steering[row - REACTION_LAGS + 1 : row + 1][::-1]]))
+                turns.append(turn[row])
+    if len(turns) < 10 * (REACTION_LAGS + 1):
+        return None
+    x, y = np.array(inputs), np.array(turns)
+    return np.linalg.solve(x.T @ x + REACTION_RIDGE * len(x) * np.eye(x.shape[1]), x.T @ y)

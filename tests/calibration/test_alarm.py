@@ -1,0 +1,174 @@
+"""The alarm, from signs to level: frame by frame, in JSON, and what it says."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from donkey_aicc.calibration.alarm import AlarmModel, AlarmStream
+from donkey_aicc.calibration.alarm_evidence import EVIDENCE_NAMES, SignScales
+from donkey_aicc.calibration.alarm_fit import fit_alarm, table_evidence
+from donkey_aicc.calibration.alarm_reasons import HAZARD, TEXTS, reason
+from donkey_aicc.calibration.alarm_signs import SIGN_NAMES, SIGNS, SignStream, slow_signs, table_signs
+from donkey_aicc.calibration.hazard import HazardModel, fit_hazard
+from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.errors import AiccError
+from donkey_aicc.scoring.frame_stats import FRAME_STATS
+from tests.calibration.alarm_tables import alarm_table
+
+MOTION = FRAME_STATS.index("motion")
+
+
+@pytest.fixture(scope="module")
+def nominal():
+    return alarm_table(np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def statistics(nominal):
+    return ScoreStatistics.fit(nominal)
+
+
+@pytest.fixture(scope="module")
+def model(nominal, statistics):
+    driven = alarm_table(np.random.default_rng(1), dark=(100, 300), departs_after=60, prefix="driven")
+    return fit_alarm(nominal, statistics, driven=driven, fresh=alarm_table(np.random.default_rng(2), 12, prefix="fresh"))
+
+
+def play(model, table, statistics):
+    """Readings of the table's single drive."""
+    signs = table_signs(table, statistics, model.reaction)
+    stream = AlarmStream(model, tuple(table.horizons.tolist()))
+    return [stream.step(row, p, 0.0) for row, p in zip(signs, table.p_tta, strict=True)]
+
+
+def test_it_goes_dark_then_light_again(model, statistics):
+    """Danger within half a second, its reason in words, and nominal again within 2 s although rho looks back for longer."""
+    readings = play(model, alarm_table(np.random.default_rng(7), 1, dark=(150, 220), drive_spread=0.1), statistics)
+    levels = [reading.level for reading in readings]
+    assert levels.index("danger") in range(150, 162)
+    assert readings[170].reason == "the picture is much darker than in training"
+    assert set(levels[220 + 40 :]) == {"none"} and set(levels[:150]) == {"none"}
+    hazard = np.array([reading.near_hazard for reading in readings])
+    assert hazard[200] > 3 * hazard[140] and hazard[260:].max() < hazard[200] / 2
+
+
+def test_slow_scores_alone_are_forgotten_when_the_frames_are_nominal(model):
+    """rho still far out, the last second nominal: no strangeness left. The score itself stays as it was."""
+    signs = np.where(np.isfinite(model.scales.middle), model.scales.middle, 0.0)[None].copy()
+    signs[0, SIGN_NAMES.index("log_rho")] = 50.0
+    assert model.scales.deviations(signs).max() < 0.01
+    signs[0, SIGN_NAMES.index("light")] -= 5.0
+    assert model.scales.deviations(signs)[0, SIGN_NAMES.index("log_rho")] > 5.0
+
+
+def test_a_standing_start_is_no_anomaly(nominal, statistics, model):
+    """The picture does not move and does not follow the steering while the car stands: nobody is surprised."""
+    table = alarm_table(np.random.default_rng(3), 1, standing=100, drive_spread=0.1)
+    table.frame_stats[:110, MOTION] -= 9.0
+    assert "danger" not in {reading.level for reading in play(model, table, statistics)}
+    rolling = alarm_table(np.random.default_rng(3), 1, drive_spread=0.1)
+    rolling.frame_stats[80:110, MOTION] -= 9.0
+    assert "danger" in {reading.level for reading in play(model, rolling, statistics)}
+
+
+def test_car_and_table_compute_the_same(nominal, statistics, model):
+    one = nominal.of_sequences(nominal.sequences()[:1])
+    slow = slow_signs(statistics, one.rho_raw, one.features, one.latent)
+    stream = SignStream(1, model.reaction)
+    live = np.concatenate([stream.update(one.frame_stats[[i]], one.actions[[i]], slow[[i]]) for i in range(len(one))])
+    offline = table_signs(nominal, statistics, model.reaction)[nominal.sequence == one.sequence[0]]
+    assert live == pytest.approx(offline, nan_ok=True)
+    scores = model.score(table_evidence(one, statistics, model.reaction, model.scales).evidence)
+    spread = statistics.scores(one)["tta_spread"]
+    alarm = AlarmStream(model, tuple(one.horizons.tolist()))
+    assert [alarm.step(*row).score for row in zip(live, one.p_tta, spread, strict=True)] == pytest.approx(scores.tolist())
+
+
+def test_dropped_frames_are_not_taken_for_motion(model):
+    """Frames that a slow computer left out: the jump between the two around them says nothing."""
+    stream = SignStream(1, model.reaction)
+    calm, jump = np.zeros((1, 8)), np.zeros((1, 8))
+    jump[0, MOTION] = 5.0
+    action, slow = np.array([[0.0, 0.4]]), np.full((1, 4), np.nan)
+    for _ in range(60):
+        stream.update(calm, action, slow)
+    assert stream.update(jump, action, slow, unseen=[action])[0, SIGN_NAMES.index("motion")] == 0.0
+    assert stream.update(jump, action, slow)[0, SIGN_NAMES.index("motion")] > 0.2
+
+
+def test_without_driven_faults_there_is_no_hazard_and_it_says_so(nominal, statistics):
+    model = fit_alarm(nominal, statistics)
+    assert model.hazard is None and not model.strict
+    said = "\n".join(model.statements())
+    assert (
+        "hazard: absent, because no driven faults were given" in said and "with 4 drives the smallest promise is 1 in 5" in said
+    )
+    assert "approximate" in said
+    few = fit_alarm(nominal, statistics, driven=alarm_table(np.random.default_rng(1), 2, dark=(100, 300), departs_after=50))
+    assert few.hazard is None and "only 2 driven drives left the lane" in few.note
+
+
+def test_a_bundle_without_labels_has_an_alarm_too(nominal, statistics):
+    blank = np.full_like(nominal.p_tta, np.nan)
+    table = replace(nominal, p_safe=blank, p_tta=blank, tta_spread=blank, departed=np.full(len(nominal), np.nan))
+    model = fit_alarm(table, ScoreStatistics.fit(table))
+    assert model.danger.value > 0.5
+    dark = replace(alarm_table(np.random.default_rng(7), 1, dark=(150, 220)), p_tta=blank[:300])
+    assert "danger" in {reading.level for reading in play(model, dark, ScoreStatistics.fit(table))}
+
+
+def test_json_and_what_it_refuses(model):
+    stored = json.loads(json.dumps(model.to_json(), allow_nan=False))
+    again = AlarmModel.from_json(stored)
+    assert again.danger == model.danger and np.array_equal(again.hazard.weights, model.hazard.weights)
+    for change, words in (
+        ({"danger": {"value": float("nan"), "promise": 0.1, "drives": 3}}, "threshold for danger must be a finite"),
+        ({"watch": {"value": 1e9, "promise": 0.1, "drives": 3}}, "watch must not begin after danger"),
+        ({"stop_hazard": 2.0}, "stop_hazard must be in 0..1"),
+        ({"hazard_unit": 0.0}, "hazard unit"),
+        ({"reaction": [1.0]}, "reaction must be"),
+        ({"stretch": 0}, "stretch"),
+        ({"scales": {"cloud": None, "signs": {"light": {"middle": 0.0, "above": -1.0, "below": 1.0}}}}, "ranges above 0"),
+        ({"scales": {"cloud": None, "signs": {"moon": {}}}}, "damaged"),
+        ({"hazard": 3}, "damaged"),
+    ):
+        with pytest.raises(AiccError, match=words):
+            AlarmModel.from_json({**stored, **change})
+    for key, value, words in (
+        ("weights", {**stored["hazard"]["weights"], "light": -0.1}, "must not fall as light rises"),
+        ("offsets", [0.0, -1.0, -2.0], "must not fall with the horizon"),
+        ("offsets", [0.0], "offsets of shape"),
+    ):
+        with pytest.raises(AiccError, match=words):
+            HazardModel.from_json({**stored["hazard"], key: value})
+
+
+def test_the_hazard_is_found_again_and_rises_with_the_horizon():
+    rng = np.random.default_rng(0)
+    x = rng.exponential(size=(4000, len(EVIDENCE_NAMES)))
+    true = np.zeros(len(EVIDENCE_NAMES))
+    true[[1, 7]] = 1.0, 0.5
+    logits = np.array([-4.0, -3.0, -2.5]) + (x @ true)[:, None]
+    labels = (rng.random((4000, 1)) < 1 / (1 + np.exp(-logits))).astype(float)
+    fitted = fit_hazard(x, labels, (1, 5, 20))
+    assert fitted.weights == pytest.approx(true, abs=0.2) and fitted.offsets == pytest.approx([-4.0, -3.0, -2.5], abs=0.35)
+    assert (np.diff(fitted.hazard(x), axis=1) >= 0.0).all()
+
+
+def test_every_sign_has_its_words():
+    assert set(TEXTS) == {*SIGN_NAMES, HAZARD}
+    scales = SignScales(*np.stack([np.zeros(len(SIGNS)), np.ones(len(SIGNS)), np.ones(len(SIGNS))]))
+    said = set()
+    for column, sign in enumerate(SIGNS):
+        for side in (7.0, -7.0) if sign.two_sided else (7.0,):
+            signs = np.zeros(len(SIGNS))
+            signs[column] = side
+            text = reason(np.abs(signs), signs, scales)
+            assert 10 < len(text) <= 70 and "{" not in text
+            said.add(text)
+    assert len(said) == len(SIGNS) + sum(sign.two_sided for sign in SIGNS)
+    assert "the steering jerks 7 times its usual spread" in said and "the camera repeats old frames" in said
+    assert reason(np.full(len(SIGNS), 0.5), np.zeros(len(SIGNS)), scales, 2.0) == "the car is about to leave its lane"
+    assert reason(np.zeros(len(SIGNS)), np.zeros(len(SIGNS)), scales) == ""

@@ -1,0 +1,104 @@
+"""The promise: how often the alarm is wrong on nominal drives that nobody has seen."""
+
+import math
+
+import numpy as np
+import pytest
+
+from donkey_aicc.calibration.alarm_fit import drive_maxima, fit_alarm, table_evidence
+from donkey_aicc.calibration.alarm_policy import AlarmPolicy
+from donkey_aicc.calibration.alarm_threshold import AdaptiveThreshold, Threshold, conformal_threshold, smallest_promise
+from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.errors import AiccError, ConfigError
+from tests.calibration.alarm_tables import alarm_table
+
+
+def test_ranks_and_statements():
+    found = conformal_threshold(np.arange(1.0, 20.0), 0.1)  # 19 drives: rank 18
+    assert (found.value, found.promise, found.drives) == (18.0, pytest.approx(0.1), 19)
+    few = conformal_threshold(np.arange(1.0, 13.0), 0.01)
+    assert (few.value, few.promise) == (12.0, pytest.approx(1 / 13))
+    assert few.statement() == "at most 1 false alarm in 13 nominal drives (from 12 drives)"
+    assert smallest_promise(12) == "with 12 drives the smallest promise is 1 in 13"
+    for alpha in (0.0, 1.0):
+        with pytest.raises(ConfigError, match="within"):
+            conformal_threshold(np.ones(3), alpha)
+    with pytest.raises(AiccError, match="at least one nominal drive"):
+        conformal_threshold(np.array([]), 0.1)
+
+
+def test_the_promise_holds_for_any_scores():
+    """400 sets of 9 drives whose scores have heavy tails: the next drive passes the threshold in at most 1 of 5 sets."""
+    rng = np.random.default_rng(0)
+    scores = np.exp(2.0 * rng.normal(size=(400, 10)))
+    wrong = np.mean([drives[9] > conformal_threshold(drives[:9], 0.2).value for drives in scores])
+    assert wrong <= 0.2 + 2 * math.sqrt(0.2 * 0.8 / 400) and wrong > 0.1
+
+
+def test_the_drivers_word_brings_the_rate_back():
+    """Nominal driving has changed (every score doubled): without a word every drive is an alarm, with it 1 in 10."""
+    rng = np.random.default_rng(1)
+    fitted = conformal_threshold(rng.normal(1.0, 0.1, 99), 0.1)
+    adaptive, wrong = AdaptiveThreshold(fitted), []
+    for _ in range(400):
+        false = 2.0 * rng.normal(1.0, 0.1) > adaptive.value
+        wrong.append(false)
+        adaptive.false_alarm() if false else adaptive.quiet()
+    assert np.mean(wrong[-300:]) <= 0.1 + 0.02
+    for _ in range(10_000):
+        adaptive.quiet()
+    assert adaptive.value == pytest.approx(fitted.value)  # never more nervous than promised
+
+
+def policy(stretch=1000):
+    return AlarmPolicy(Threshold(1.0, 0.2, 4), Threshold(2.0, 0.1, 9), stretch)
+
+
+def levels(alarm, scores):
+    return [alarm.step(score) for score in scores]
+
+
+def test_one_odd_frame_is_no_alarm_and_three_are():
+    assert set(levels(policy(), [0.5, 9.0, 9.0, 0.5, 9.0, math.nan])) == {"none"}
+    assert levels(policy(), [9.0, 9.0, 9.0, 1.5])[1:] == ["none", "danger", "danger"]
+
+
+def test_it_ends_when_the_score_has_stayed_below():
+    alarm = policy()
+    levels(alarm, [3.0] * 3)
+    assert levels(alarm, [1.5, 2.1] * 30)[-1] == "danger"  # never below for half a second
+    assert levels(alarm, [1.5] * 10)[8:] == ["danger", "watch"]
+    assert levels(alarm, [0.1] * 10)[8:] == ["watch", "none"]
+
+
+def test_the_false_alarm_button():
+    alarm = policy()
+    assert alarm.false_alarm() == "none" and alarm.threshold("danger") == 2.0  # nothing to be wrong about
+    levels(alarm, [3.0] * 3)
+    assert alarm.false_alarm() == "danger" and alarm.level == "none"
+    assert alarm.threshold("danger") == pytest.approx(2.0 * math.exp(0.45)) and alarm.threshold("watch") > 1.0
+    assert set(levels(alarm, [1.3] * 3)) == {"none"}
+    levels(alarm, [0.0] * 20_000)
+    assert alarm.threshold("danger") == pytest.approx(2.0)
+
+
+@pytest.mark.slow
+def test_the_promise_of_the_whole_pipeline_by_simulation():
+    """300 sets of nominal drives through signs, scales and thresholds: false alarms on fresh drives at or below the promise."""
+    wrong = {"watch": 0, "danger": 0}
+    sets, drives = 300, 2
+    promise = {}
+    for number in range(sets):
+        rng = np.random.default_rng([5, number])
+        nominal, fresh = alarm_table(rng, 6, 160), alarm_table(rng, 9, 160, prefix="fresh")
+        statistics = ScoreStatistics.fit(nominal)
+        model = fit_alarm(nominal, statistics, fresh=fresh)
+        test = alarm_table(rng, drives, 160, prefix="test")
+        found = table_evidence(test, statistics, model.reaction, model.scales)
+        largest = drive_maxima(test, model.score(found.evidence), found.departs)
+        for level in wrong:
+            wrong[level] += int((largest > getattr(model, level).value).sum())
+            promise[level] = getattr(model, level).promise
+    for level, count in wrong.items():
+        error = math.sqrt(promise[level] * (1 - promise[level]) / sets)
+        assert count / (sets * drives) <= promise[level] + 2 * error, level
