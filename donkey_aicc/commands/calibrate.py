@@ -3,9 +3,13 @@
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.commands.check import add_bundle_label_arguments, bundle_labels
+
+if TYPE_CHECKING:
+    from donkey_aicc.nets.manifest import Manifest
+    from donkey_aicc.tubs.drive import Drive
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     manifest = bundle.manifest
     loaded = load_drives(args.data, cache_dir=args.cache_dir, **bundle_labels(args, manifest))
     drives = calibration_drives(bundle, loaded.sequences)
+    if bundle.has_predictor:
+        _require_labels(drives, manifest)
     settings = ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, context=manifest.context)
     nominal = score_drives(bundle, drives, settings=settings, workers=args.workers, title="scoring calibration drives")
     if not bundle.has_predictor:
@@ -61,6 +67,18 @@ def run(args: argparse.Namespace) -> int:
     draw_before_after(result.calibrator, result.pool, picture)
     _tell(result, picture)
     return 0
+
+
+def _require_labels(drives: "list[Drive]", manifest: "Manifest") -> None:
+    """Before minutes of scoring: a label file is not kept in the bundle, so it must be given again."""
+    import numpy as np
+
+    from donkey_aicc.errors import AiccError
+
+    if not any(np.isfinite(drive.safe).any() for drive in drives):
+        file = manifest.data.get("label_file", {}).get("name")
+        advice = f"give the file it was trained with: --labels {file}" if file else "give --labels, or train with --no-labels"
+        raise AiccError(f"not one frame of the {len(drives)} calibration drives has a safety label; {advice}")
 
 
 def _tell(result: Any, picture: Path) -> None:

@@ -12,6 +12,7 @@ from donkey_aicc.scoring.score_table import horizon_labels as horizon_labels
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.untrusted import read_table
 
+SAME_MS = 2.0  # by which a stored time may differ from the record's: rounding
 TAKEOVER_WINDOW_S = 1.0  # a driver needs about a second to see the trouble and act
 
 
@@ -90,11 +91,17 @@ class CsvLabels:
     safe: dict[int, float]
     certainty: dict[int, float] = field(default_factory=dict)  # missing: sure
     driving: dict[int, float] | None = None  # 0: carried, parked or in the pit; None: the file does not say
+    times_ms: dict[int, float] = field(default_factory=dict)  # when the labelled record was taken; missing: not said
 
     def lookup(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """cte, safe and certainty (N,) float32 of the records; NaN, NaN and 1 where the file has none."""
         cte, safe = (_column(source, indices, math.nan) for source in (self.cte, self.safe))
         return cte, safe, np.clip(np.nan_to_num(_column(self.certainty, indices, 1.0), nan=1.0), 0.0, 1.0)
+
+    def of_others(self, indices: np.ndarray, times_s: np.ndarray) -> np.ndarray:
+        """(N,) bool: the file speaks of a record with this index, but of another time: another tub's, or a replaced one."""
+        said = np.array([self.times_ms.get(int(index), math.nan) for index in indices])
+        return np.abs(said - 1000.0 * times_s) > SAME_MS
 
     def not_driving(self, indices: np.ndarray) -> np.ndarray | None:
         """(N,) bool, or None if the file says nothing about it."""
@@ -108,8 +115,8 @@ def _column(source: dict[int, float], indices: np.ndarray, missing: float) -> np
 def read_label_csv(path: str | Path, tub: str, one_tub: bool) -> CsvLabels:
     """Labels for one tub from a CSV with the columns index and cte or safe; an empty cell is unlabelled.
 
-    `certainty` (0..1) and `driving` (0: carried, parked, in the pit) may stand beside them. With several tubs the file needs a
-    column `tub` with the tub's folder name. Other columns are ignored.
+    `certainty` (0..1), `driving` (0: carried, parked, in the pit) and `time_ms` may stand beside them. With several tubs the file
+    needs a column `tub` with the tub's folder name. Other columns are ignored.
     """
     try:
         names, rows = read_table(path)
@@ -121,7 +128,7 @@ def read_label_csv(path: str | Path, tub: str, one_tub: bool) -> CsvLabels:
     if "tub" not in names and not one_tub:
         raise AiccError(f"the label file {path} needs a column tub (the folder name), because several tubs are read")
     values: dict[int, float] = {}
-    beside: dict[str, dict[int, float]] = {name: {} for name in ("certainty", "driving") if name in names}
+    beside: dict[str, dict[int, float]] = {name: {} for name in ("certainty", "driving", "time_ms") if name in names}
     for line, row in enumerate(rows, start=2):
         if "tub" in names and row["tub"] != tub:
             continue
@@ -131,8 +138,11 @@ def read_label_csv(path: str | Path, tub: str, one_tub: bool) -> CsvLabels:
         values[index] = value
         for name, column in beside.items():
             column[index] = _label_cell(path, line, row["index"], row[name])[1]
+    if one_tub and rows and not values:
+        others = ", ".join(sorted({row["tub"] for row in rows}))
+        raise AiccError(f"the label file {path} is of another tub: it speaks of {others}, not of {tub}")
     cte, safe = (values if kind == wanted else {} for wanted in ("cte", "safe"))
-    return CsvLabels(cte, safe, beside.get("certainty", {}), beside.get("driving"))
+    return CsvLabels(cte, safe, beside.get("certainty", {}), beside.get("driving"), beside.get("time_ms", {}))
 
 
 def _label_cell(path: str | Path, line: int, index: str | None, value: str | None) -> tuple[int, float]:

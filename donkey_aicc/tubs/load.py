@@ -13,7 +13,7 @@ from donkey_aicc.tubs.assemble import AssembledTub, assemble_tub
 from donkey_aicc.tubs.departures import check_half_width, departed_frames
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.find_tubs import find_tubs, tub_names
-from donkey_aicc.tubs.findings import NOTE, found
+from donkey_aicc.tubs.findings import LOSS, NOTE, found
 from donkey_aicc.tubs.health import DataReport
 from donkey_aicc.tubs.labels import (
     TAKEOVER_WINDOW_S,
@@ -156,18 +156,22 @@ def _from_file(tub: AssembledTub, labels_csv: str | Path, one_tub: bool) -> Chos
     labels = read_label_csv(labels_csv, tub.health.name, one_tub)
     _find_standing(tub, labels)
     filled = []
+    strange = 0
     for sequence in tub.sequences:
         cte, safe, certainty = labels.lookup(sequence.indices)
+        others = labels.of_others(sequence.indices, sequence.times_s)
+        cte[others], safe[others], strange = np.nan, np.nan, strange + int(others.sum())
         filled.append(sequence.with_labels(safe, cte=cte if labels.cte else None, certainty=certainty))
     known = {int(index) for sequence in tub.sequences for index in sequence.indices}
     given = labels.cte.keys() | labels.safe.keys()
-    if given and known and not given & known:
-        raise AiccError(
-            f"the label file {labels_csv} is of another tub: none of its {len(given)} indices is a usable record of "
-            f"{tub.health.path}"
-        )
+    shared = len(given & known)
+    if given and known and 2 * strange >= shared:
+        why = f"{strange} of {shared} records were taken at another time than it says" if shared else "none is a usable record"
+        raise AiccError(f"the label file {labels_csv} is of another tub: of its {len(given)} indices {why} of {tub.health.path}")
     unused = len(given - known)
     tub.health.findings += found(NOTE, "labels-unused", f"{unused} rows of the label file have no usable record", unused)
+    late = f"{strange} rows of the label file were made for a record of another time, and are left out"
+    tub.health.findings += found(LOSS, "labels-of-others", late, strange)
     return (CSV_CTE if labels.cte else CSV_SAFE if labels.safe else "none"), filled
 
 

@@ -24,7 +24,10 @@ def test_tubs_in_bundle_out(tubs, tmp_path, capsys):
         torch.set_num_threads(threads)
     manifest = Bundle.load(out).manifest
     assert manifest.tau == 0.1 and manifest.seeds["training"] == 3 and manifest.overrides["vae.epochs"] == 1
-    assert "preset tiny" in capsys.readouterr().out
+    assert manifest.data["tubs"] == sorted(path.name for path in tubs.iterdir()) and manifest.data["labels"] == "cte"
+    said = capsys.readouterr().out
+    assert "preset tiny" in said and "split session: by whole tub sessions; no frame left out" in said
+    assert f"{manifest.data['tubs'][0]}, " in said and "labels cte; split session" in said
 
 
 @pytest.mark.parametrize(

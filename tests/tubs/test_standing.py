@@ -5,6 +5,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.tubs.drive import make_drive
 from donkey_aicc.tubs.load import load_drives
 from donkey_aicc.tubs.standing import standing_frames
+from tests.tubs.conftest import START_MS
 
 
 def drive(parked):
@@ -40,5 +41,24 @@ def test_check_counts_and_training_leaves_out(make_tub, tmp_path, capsys):
 def test_labels_of_another_tub_are_refused(make_tub, tmp_path):
     labels = tmp_path / "labels.csv"
     labels.write_text("index,safe\n900,1\n901,0\n")
-    with pytest.raises(AiccError, match="is of another tub: none of its 2 indices"):
+    with pytest.raises(AiccError, match="is of another tub: of its 2 indices none is a usable record"):
         load_drives([make_tub(10).path], labels_csv=labels)
+
+
+def test_labels_are_known_by_the_time_of_their_records(make_tub, tmp_path):
+    """Every tub has a record 0: only its time tells whose label it is."""
+    made, labels = make_tub(10), tmp_path / "labels.csv"
+    times = [START_MS + 50 * i for i in range(10)]
+    labels.write_text("index,safe,time_ms\n" + "".join(f"{i},1,{time}\n" for i, time in enumerate(times)))
+    assert np.isfinite(load_drives([made.path], labels_csv=labels).sequences[0].safe).all()
+    times[3] += 5000
+    labels.write_text("index,safe,time_ms\n" + "".join(f"{i},1,{time}\n" for i, time in enumerate(times)))
+    loaded = load_drives([made.path], labels_csv=labels)
+    assert np.flatnonzero(np.isnan(loaded.sequences[0].safe)).tolist() == [3]
+    assert "1 rows of the label file were made for a record of another time" in loaded.report.to_text()
+    labels.write_text("index,safe,time_ms\n" + "".join(f"{i},1,{time + 10**9}\n" for i, time in enumerate(times)))
+    with pytest.raises(AiccError, match="10 of 10 records were taken at another time"):
+        load_drives([made.path], labels_csv=labels)
+    labels.write_text("tub,index,safe\nother,1,1\n")
+    with pytest.raises(AiccError, match="it speaks of other, not of tub"):
+        load_drives([made.path], labels_csv=labels)
