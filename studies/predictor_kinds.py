@@ -1,0 +1,102 @@
+"""The two kinds of safety predictor on the same drives: AUROC per horizon on held-out ones, with intervals over drives."""
+
+from collections.abc import Sequence as Listing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from donkey_aicc.evaluation.intervals import interval_cell
+from donkey_aicc.files import read_json, write_json
+from donkey_aicc.nets.history import LAGS, NO_HISTORY, input_channels
+from donkey_aicc.nets.manifest import CONTEXT
+from donkey_aicc.nets.preprocess import ActionStats
+from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.scoring.score_table import HORIZONS
+from donkey_aicc.training.checks import require_labels
+from donkey_aicc.training.frames import FramePool
+from donkey_aicc.training.pipeline import data_fingerprint
+from donkey_aicc.training.presets import SafetySettings
+from donkey_aicc.training.seeds import derived_seed
+from donkey_aicc.training.train_safety import Past, SafetyTask, pool_labels, safety_logits
+from donkey_aicc.training.trainer import Run, fit
+from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.tubs.split_units import choose_method
+from donkey_aicc.tubs.splits import Split, carve_validation, split_sequences
+from studies.drive_auroc import DriveDraws, DriveWins
+
+KINDS = {"direct": NO_HISTORY, "history": LAGS}
+DRAWS = 1000
+RESULT = "predictors.json"
+
+
+def compare_predictors(drives: Listing[Drive], out: Path, settings: SafetySettings, seed: int = 0) -> dict[str, Any]:
+    """Train both kinds on the same share of the drives and judge them on calibration and test drives; resumable."""
+    if (out / RESULT).exists():
+        return read_json(out / RESULT, f"remove {out} and run again")
+    split = split_sequences(drives, seed, method=choose_method(drives, context=CONTEXT))
+    held_out = [*split.calibration, *split.test]
+    logits = {kind: _trained_logits(split, held_out, lags, out / kind, settings, seed) for kind, lags in KINDS.items()}
+    labels = pool_labels(FramePool(held_out), HORIZONS).numpy()
+    owner = np.repeat(np.arange(len(held_out)), [len(drive) for drive in held_out])
+    results = {
+        "drives": len(held_out),
+        "frames": len(labels),
+        "training_frames": sum(len(drive) for drive in split.train),
+        "settings": asdict(settings),
+        "horizons": {str(k): _at_horizon(logits, labels, owner, column, seed) for column, k in enumerate(HORIZONS)},
+    }
+    write_json(out / RESULT, results)
+    return results
+
+
+def _trained_logits(
+    split: Split, held_out: list[Drive], lags: tuple[int, ...], work: Path, settings: SafetySettings, seed: int
+) -> np.ndarray:
+    train, validation, _ = carve_validation(split.train, seed, method=split.method)
+    require_labels(train)
+    device = torch.device("cpu")
+    torch.manual_seed(derived_seed(seed, "weights") % 2**32)
+    past = Past(lags, ActionStats.fit(np.concatenate([drive.actions for drive in train])))
+    net = SafetyCNN(len(HORIZONS), inputs=input_channels(lags))
+    task = SafetyTask(net, FramePool(train), FramePool(validation), HORIZONS, settings, device, past)
+    work.mkdir(parents=True, exist_ok=True)
+    made_with = {"data": data_fingerprint(train), "seed": seed, "lags": list(lags), **asdict(settings)}
+    fit(task, Run(work, seed, device, resume=True, made_with=made_with))
+    return safety_logits(net, FramePool(held_out), device, past).numpy()
+
+
+def _at_horizon(logits: dict[str, np.ndarray], labels: np.ndarray, owner: np.ndarray, column: int, seed: int) -> dict[str, Any]:
+    """AUROC of each kind with its interval, and of the paired difference history - direct."""
+    drives, known = int(owner.max()) + 1, np.isfinite(labels[:, column])
+    safe, unsafe = known & (labels[:, column] == 1), known & (labels[:, column] == 0)
+    counts = DriveDraws.make(drives, drives, DRAWS, seed).positive
+    draws = DriveDraws(counts, counts)  # a drawn drive brings both its safe and its unsafe frames
+    found, drawn = {}, {}
+    for kind, values in logits.items():
+        score = values[:, column]
+        wins = DriveWins.count(score[safe], owner[safe], score[unsafe], owner[unsafe], (drives, drives))
+        drawn[kind] = draws.auroc(wins)
+        area = wins.auroc()
+        found[kind] = {"value": round(area, 4) if np.isfinite(area) else None, **interval_cell(drawn[kind], drives)}
+    gain = drawn["history"] - drawn["direct"]
+    return found | {"gain": interval_cell(gain, drives)}
+
+
+def describe_kinds(results: dict[str, Any]) -> list[str]:
+    """Lines for a terminal."""
+    lines = [f"{results['drives']} held-out drives, {results['frames']} frames; AUROC [95 % over drives]"]
+    for horizon, row in results["horizons"].items():
+        cells = [f"{kind} {_said(row[kind])}" for kind in KINDS]
+        lines.append(f"  k = {horizon:>2}: " + ", ".join(cells) + f", gain {_bounds(row['gain'])}")
+    return lines
+
+
+def _said(cell: dict[str, Any]) -> str:
+    return "undefined" if cell["value"] is None else f"{cell['value']:.3f} {_bounds(cell)}"
+
+
+def _bounds(cell: dict[str, Any]) -> str:
+    return f"({cell['reason']})" if cell["low"] is None else f"[{cell['low']:.3f}, {cell['high']:.3f}]"

@@ -1,0 +1,158 @@
+"""docs/real_car.md from the study's results: no number there is typed by hand."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from donkey_aicc.evaluation.methods import METHODS
+from donkey_aicc.files import write_atomic
+from studies.real_car.natural_shift import ROWS
+
+OPENING = """# A real car
+
+Made by `python -m studies real-car` (size `{size}`, predictor `{predictor}`, seed {seed}) from its `report/real_car.json`.
+Data: {data}. {source}
+
+The nets are trained on one share of the drives. Everything below is measured on other drives of the same recording, or on
+other tubs. Intervals are 95 % and come from drawing whole drives anew.
+"""
+OPEN_LOOP = """Dark and Blur change the recorded camera files. Bias and Latency change the recorded commands only. All of it is
+**open loop**: the car did not feel the fault, so its pictures under a command fault, its path and its labels are those of the
+nominal drive. OOD detection under Bias and Latency is therefore harder than on the road, and their ECE says what a needless
+alarm costs.
+"""
+NAMES = {True: "met", False: "**missed**", None: "unknown"}
+SHOWN_PICTURES = {
+    "reconstruction.png": "Validation frames and what the world model makes of them",
+    "rollout.png": "Rollouts of the dynamics net beside what really came",
+}
+
+
+def write_page(path: Path, results: dict[str, Any], report: Path, source: str = "") -> None:
+    """The page, and the small pictures in a folder of its name beside it."""
+    pictures = [name for name in SHOWN_PICTURES if (report / name).exists()]
+    folder = path.with_suffix("")
+    for name in pictures:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(report / name, folder / name)
+    write_atomic(path, page(results, [f"{folder.name}/{name}" for name in pictures], source))
+
+
+def page(results: dict[str, Any], pictures: list[str], source: str = "") -> str:
+    about = results["about"]
+    named = {"size": about["size"], "predictor": about["predictor"], "seed": about["seed"], "data": ", ".join(about["data"])}
+    said = f"Source of the recording and of the pictures: {source}." if source else ""
+    parts = [OPENING.format(**named, source=said), _goals(results), _training(results)]
+    parts += [f"![{SHOWN_PICTURES[Path(name).name]}]({name})\n" for name in pictures]
+    parts += [_predictors(results), _detection(results), _severity(results), _maximum(results), _calibration(results)]
+    return "\n".join([*parts, _shifts(results)]).rstrip() + "\n"
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    return "\n".join(lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]) + "\n"
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _with_interval(cell: dict[str, Any]) -> str:
+    bounds = "" if cell.get("low") is None else f" [{cell['low']:.3f}, {cell['high']:.3f}]"
+    return _number(cell.get("value")) + bounds
+
+
+def _goals(results: dict[str, Any]) -> str:
+    rows = [[goal["text"], goal["wanted"], goal["measured"], NAMES[goal["met"]]] for goal in results["goals"]]
+    return "## Goals\n\n" + _table(["Goal", "wanted", "measured", ""], rows)
+
+
+def _training(results: dict[str, Any]) -> str:
+    training = results["training"]
+    frames, split = training["data"].get("frames", {}), training["data"].get("split", {})
+    counts = ", ".join(f"{side} {count}" for side, count in frames.items())
+    gate = training["gate"]
+    said = "passed" if gate.get("passed") else f"failed ({gate.get('reason', 'not measured')})"
+    mse = training["metrics"]["test"]["vae_mse"]
+    few = results["calibration_drives"]["note"]
+    promise = f"{few[:1].upper()}{few[1:]}." if few else ""
+    return (
+        f"## Training\n\nFrames: {counts}; split by {split.get('mode', 'session')}. "
+        f"Reconstruction error on test drives {mse:.4f}. The dynamics gate {said}. {promise}\n"
+    )
+
+
+def _predictors(results: dict[str, Any]) -> str:
+    found = results["predictors"]
+    rows = []
+    for horizon, row in found["horizons"].items():
+        gain = row["gain"]
+        bounds = "–" if gain["low"] is None else f"[{gain['low']:+.3f}, {gain['high']:+.3f}]"
+        rows.append([horizon, _with_interval(row["direct"]), _with_interval(row["history"]), bounds])
+    head = f"## The safety predictor\n\nAUROC on {found['drives']} held-out drives ({found['frames']} frames).\n\n"
+    return head + _table(["k", "one frame", "with history", "gain, 95 %"], rows)
+
+
+def _detection(results: dict[str, Any]) -> str:
+    faults = results["faults"]
+    rows = [[label, *(_with_interval(faults[fault][name]) for fault in faults)] for name, label in ROWS.items()]
+    heads = ["Score", *(fault.capitalize() for fault in faults)]
+    return f"## Faults on held-out drives\n\n{OPEN_LOOP}\nOOD AUROC, all severities together:\n\n" + _table(heads, rows)
+
+
+def _severity(results: dict[str, Any]) -> str:
+    found = results["by_severity"]
+    severities = sorted({severity for row in found.values() for severity in row}, key=int)
+    rows = [[fault.capitalize(), *(_number(row.get(s, {}).get("value")) for s in severities)] for fault, row in found.items()]
+    return "Two-sided log rho by severity:\n\n" + _table(["Fault", *severities], rows)
+
+
+def _maximum(results: dict[str, Any]) -> str:
+    """Nominal and shifted frames side by side: a score at its maximum says all it can."""
+    columns = {"nominal": results["nominal"]["at_maximum"]}
+    columns |= {name: found["at_maximum"] for name, found in results["shifts"].items() if "at_maximum" in found}
+    names = list(columns["nominal"])
+    rows = [[name, *(f"{100 * column[name]:.1f} %" if name in column else "–" for column in columns.values())] for name in names]
+    return "## Frames at a score's maximum\n\n" + _table(["Score", *columns], rows)
+
+
+def _calibration(results: dict[str, Any]) -> str:
+    table, intervals = results["evaluation"]["calibration"], results["evaluation"]["intervals"]
+    conditions = ["nominal", *results["faults"]]
+    rows = []
+    for name, method in METHODS.items():
+        if name not in table or "ece" not in table[name]:
+            continue
+        cells = table[name]["ece"]
+        bounds = intervals.get(name, {}).get("nominal_ece", {})
+        shown = "–" if bounds.get("low") is None else f"[{bounds['low']:.3f}, {bounds['high']:.3f}]"
+        numbers = [_number(cells.get(c, {}).get("mean", cells.get(c, {}).get("value"))) for c in conditions]
+        rows.append([method.label, numbers[0], shown, *numbers[1:]])
+    heads = ["Method", "Nominal", "95 %", *(name.capitalize() for name in conditions[1:])]
+    return "## Calibration\n\nECE, mean over the horizons; controls at the end.\n\n" + _table(heads, rows)
+
+
+def _shifts(results: dict[str, Any]) -> str:
+    if not results["shifts"]:
+        return "## Natural shift\n\nNo further tub was given.\n"
+    parts = ["## Natural shift\n\nOOD AUROC of each score against nominal held-out frames:\n"]
+    known = {name: found for name, found in results["shifts"].items() if "auroc" in found}
+    parts += [f"{name}: {found['reason']}\n" for name, found in results["shifts"].items() if name not in known]
+    if known:
+        rows = [[label, *(_with_interval(found["auroc"][name]) for found in known.values())] for name, label in ROWS.items()]
+        counted = [f"{name} ({found['drives']} drives, {found['frames']} frames)" for name, found in known.items()]
+        parts.append(_table(["Score", *counted], rows))
+        parts.append("How sure each method is there (mean of max(p, 1 - p)), and its ECE where the tub has labels:\n")
+        methods = list(next(iter(known.values()))["confidence"])
+        parts.append(
+            _table(
+                ["Method", *known], [[METHODS[m].label, *(_sure(f["confidence"][m]) for f in known.values())] for m in methods]
+            )
+        )
+    return "\n".join(parts)
+
+
+def _sure(cell: dict[str, Any]) -> str:
+    if "mean_top_confidence" not in cell:
+        return "–"
+    return _number(cell["mean_top_confidence"]) + ("" if cell["ece"] is None else f", ECE {cell['ece']:.3f}")

@@ -1,0 +1,92 @@
+"""All stages of the real-car study in order; running it again goes on where it stopped."""
+
+import shutil
+import time
+from collections.abc import Callable
+from typing import Any
+
+from donkey_aicc.calibration.calibrating import usable_folds
+from donkey_aicc.calibration.next_drive import too_few_drives
+from donkey_aicc.calibration.pool import build_pool
+from donkey_aicc.errors import AiccError
+from donkey_aicc.files import read_json, write_json
+from donkey_aicc.nets.manifest import read_manifest
+from donkey_aicc.scoring.score_table import ScoreTable
+from studies.layout import claim
+from studies.predictor_kinds import RESULT
+from studies.real_car import stages
+from studies.real_car.goals import judge
+from studies.real_car.natural_shift import at_maximum, by_severity, describe_shift, told_apart, usable
+from studies.real_car.plan import RealCar
+
+PICTURES = ("reconstruction.png", "rollout.png", "curves.png")
+Results = dict[str, Any]
+
+
+def run_real_car(study: RealCar) -> Results:
+    """Returns what results.json holds."""
+    steps: tuple[tuple[str, Callable[[RealCar], Any]], ...] = (
+        ("training", stages.train),
+        ("predictor kinds", stages.compare_kinds),
+        ("scores", stages.score),
+        ("calibrator", stages.calibrate),
+        ("evaluation", evaluate_study),
+    )
+    claim(study.layout, study.about())
+    results: Results = {}
+    for number, (name, stage) in enumerate(steps, start=1):
+        print(f"[{number}/{len(steps)}] {name}", flush=True)
+        started = time.monotonic()
+        results = stage(study)
+        print(f"      {time.monotonic() - started:.0f} s", flush=True)
+    return results
+
+
+def evaluate_study(study: RealCar) -> Results:
+    """Everything measured, in report/real_car.json beside the pages of the usual evaluation."""
+    from donkey_aicc.evaluation.report import write_report
+    from donkey_aicc.evaluation.study import evaluate
+
+    layout, size = study.layout, study.size
+    calibration, augmented, test = (ScoreTable.load(layout.scores(name)) for name in ("calibration", "augmented", "test"))
+    faults = {protocol: ScoreTable.load(layout.scores(f"ood_{protocol}")) for protocol in size.severities}
+    evaluation = evaluate(
+        calibration, augmented, test, faults, seeds=size.split_seeds, seed=study.seed, about=study.about(), notes=[_open_loop()]
+    )
+    write_report(evaluation, layout.report)
+    pool = build_pool(calibration, augmented, folds=usable_folds(calibration), seed=study.seed)
+    manifest = read_manifest(layout.bundle)
+    drives = len(usable(calibration).sequences())
+    results: Results = {
+        "about": study.about(),
+        "training": {"metrics": manifest.metrics, "gate": manifest.gate, "data": manifest.data, "settings": manifest.settings},
+        "predictors": read_json(layout.out / "kinds" / RESULT, "run again"),
+        "calibration_drives": {"count": drives, "note": too_few_drives(drives)},
+        "nominal": {"at_maximum": at_maximum(test, pool.statistics)},
+        "faults": {name: told_apart(test, table, pool.statistics, study.seed) for name, table in faults.items()},
+        "by_severity": {name: by_severity(test, table, pool.statistics) for name, table in faults.items()},
+        "shifts": {shift.name: _shifted(study, shift.name, test, pool) for shift in study.shifts},
+        "evaluation": {name: evaluation[name] for name in ("calibration", "intervals", "base_predictor", "data", "notes")},
+    }
+    results["goals"] = judge(results)
+    write_json(layout.report / "real_car.json", results)
+    for name in PICTURES:
+        picture = layout.bundle.with_name(layout.bundle.name + ".training") / name
+        if picture.exists():
+            shutil.copyfile(picture, layout.report / name)
+    return results
+
+
+def _shifted(study: RealCar, name: str, test: ScoreTable, pool: Any) -> dict[str, Any]:
+    try:
+        return describe_shift(test, ScoreTable.load(study.layout.scores(name)), pool, study.seed)
+    except AiccError as error:
+        return {"reason": str(error)}
+
+
+def _open_loop() -> str:
+    return (
+        "Dark and Blur act on recorded camera files, Bias and Latency on recorded commands, all in open loop: the car did not "
+        "feel them, so its path and its labels are those of the nominal drive. ECE under Bias and Latency says what a wrong "
+        "alarm costs, not how well a drifting car is judged."
+    )

@@ -1,0 +1,145 @@
+"""Training and scoring of the real-car study. Each stage looks first whether its result is there already."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from donkey_aicc.calibration.calibrating import Augmented, build_augmented, calibrate_bundle, calibration_drives
+from donkey_aicc.calibration.catalogue import DEFAULT_METHOD
+from donkey_aicc.errors import AiccError
+from donkey_aicc.faults.severity_ladder import FamilyLadder
+from donkey_aicc.files import read_json, write_json
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.manifest import CONTEXT, HISTORY, SINGLE
+from donkey_aicc.scoring.parallel import score_drives
+from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.training.pipeline import Plan, train_bundle
+from donkey_aicc.training.presets import Preset, preset_named
+from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.tubs.load import LoadedData, load_drives
+from studies.predictor_kinds import compare_predictors, describe_kinds
+from studies.real_car.plan import RealCar, Shift
+from studies.real_car.recorded_faults import CameraFiles, held_out_piece, labels_of_whole_drives, under_fault
+
+PREDICTORS = {"direct": SINGLE, "history": HISTORY}
+
+
+def load_nominal(study: RealCar) -> LoadedData:
+    """The drives of --data without frames in which the car stands."""
+    return load_drives(study.data, labels_csv=study.labels, cache_dir=study.layout.cache, driving_only=True)
+
+
+def training_preset(study: RealCar) -> tuple[Preset, dict[str, object]]:
+    return preset_named(study.size.training_preset, (*study.size.training, *study.overrides))
+
+
+def train(study: RealCar) -> None:
+    bundle = study.layout.bundle
+    if (bundle / "manifest.json").exists():
+        return
+    loaded = load_nominal(study)
+    preset, overrides = training_preset(study)
+    plan = Plan(
+        preset=preset,
+        out=bundle,
+        overrides=overrides,
+        seed=study.seed,
+        resume=True,
+        tau=loaded.tau,
+        lane_half_width=loaded.lane_half_width,
+        predictor=PREDICTORS[study.predictor],
+        data={"study": study.about(), "tubs": sorted({drive.tub for drive in loaded.sequences})},
+    )
+    train_bundle(loaded.sequences, plan)
+
+
+def compare_kinds(study: RealCar) -> None:
+    """Both predictor kinds on the same drives; the bundle has the one of --predictor."""
+    results = compare_predictors(
+        load_nominal(study).sequences, study.layout.out / "kinds", training_preset(study)[0].safety, study.seed
+    )
+    print("\n".join(f"      {line}" for line in describe_kinds(results)), flush=True)
+
+
+def score(study: RealCar) -> None:
+    """Nominal held-out drives, D_aug, every fault on held-out drives, and the further tubs."""
+    bundle, nominal = Bundle.load(study.layout.bundle), load_nominal(study).sequences
+    calibration = calibration_drives(bundle, nominal)
+    _score_to(study, bundle, "calibration", lambda: calibration)
+    test = calibration_drives(bundle, nominal, "test")
+    _score_to(study, bundle, "test", lambda: test)
+    for protocol, severities in study.size.severities.items():
+        _score_fault(study, bundle, test, protocol, severities)
+    for shift in study.shifts:
+        _score_to(study, bundle, shift.name, lambda: shift_drives(study, shift))  # noqa: B023
+    if not study.layout.scores("augmented").exists():
+        size = study.size
+        sizes = (size.augmented_rows, size.ladder_frames, size.augmented_severities)
+        augmented = build_augmented(bundle, calibration, size.scoring, study.seed, study.workers, *sizes)
+        write_json(study.layout.ladders, {family: ladder.to_json() for family, ladder in augmented.ladders.items()})
+        augmented.table.save(study.layout.scores("augmented"))
+
+
+def shift_drives(study: RealCar, shift: Shift) -> list[Drive]:
+    """Stretches of the tub with a full context, spread over it, of about `shift_frames` in all."""
+    loaded = load_drives([shift.tub], labels_csv=shift.labels, cache_dir=study.layout.cache, driving_only=True)
+    long_enough = [drive for drive in loaded.sequences if len(drive) > CONTEXT]
+    if not long_enough:
+        longest = max(len(drive) for drive in loaded.sequences)
+        raise AiccError(
+            f"{shift.tub}: its longest stretch without a gap has {longest} frames, while a score looks back {CONTEXT}; "
+            f"see: donkey-aicc check {shift.tub}"
+        )
+    share = max(CONTEXT + 50, study.size.shift_frames // len(long_enough))
+    count = max(1, study.size.shift_frames // share)
+    chosen = np.unique(np.linspace(0, len(long_enough) - 1, min(count, len(long_enough))).astype(int))
+    return [long_enough[number].part(0, min(share, len(long_enough[number]))) for number in chosen]
+
+
+def _score_fault(study: RealCar, bundle: Bundle, test: list[Drive], protocol: str, severities: tuple[int, ...]) -> None:
+    pieces = [(drive, found) for drive in test if (found := held_out_piece(drive, study.size.piece_frames, study.seed))]
+    if not pieces:
+        raise AiccError(
+            f"no held-out drive has {study.size.piece_frames} frames for a fault; record longer drives, or take --size short"
+        )
+    files, starts = CameraFiles(study.data), {}
+
+    def drives() -> list[Drive]:
+        faulty = []
+        for severity in severities:
+            for drive, (piece, start) in pieces:
+                rate_hz = 1.0 / float(np.median(np.diff(drive.times_s)))
+                faulty.append(under_fault(piece, protocol, severity, rate_hz, study.seed, files))
+                starts[faulty[-1].id] = (drive, start)
+        return faulty
+
+    _score_to(study, bundle, f"ood_{protocol}", drives, lambda table: labels_of_whole_drives(table, starts))
+
+
+def _score_to(
+    study: RealCar,
+    bundle: Bundle,
+    name: str,
+    drives: Callable[[], list[Drive]],
+    finish: Callable[[ScoreTable], ScoreTable] = lambda table: table,
+) -> None:
+    path, size = study.layout.scores(name), study.size
+    if path.exists():
+        return
+    title = f"scoring {name}"
+    scored = score_drives(bundle, drives(), settings=size.scoring, batch=size.batch, workers=study.workers, title=title)
+    finish(scored).save(path)
+
+
+def calibrate(study: RealCar) -> None:
+    layout = study.layout
+    bundle = Bundle.load(layout.bundle)
+    if bundle.calibrator_path.exists():
+        return
+    stored = read_json(layout.ladders, f"remove {layout.ladders.parent} and run again")
+    ladders = {family: FamilyLadder.from_json(ladder) for family, ladder in stored.items()}
+    augmented = Augmented(ScoreTable.load(layout.scores("augmented")), ladders)
+    calibration = ScoreTable.load(layout.scores("calibration"))
+    result = calibrate_bundle(bundle, calibration, augmented, study.size.scoring, DEFAULT_METHOD, study.seed)
+    for warning in result.about["warnings"]:
+        print(f"      note: {warning}", flush=True)
