@@ -1,0 +1,140 @@
+"""The parts of the real-car study on made-up data; the whole of it on a tiny tub is a slow test."""
+
+import numpy as np
+import pytest
+
+from donkey_aicc.calibration.pool import build_pool
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.faults.protocols import PROTOCOLS
+from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.tubs.load import load_drives
+from studies.real_car import goals
+from studies.real_car.natural_shift import at_maximum, by_severity, describe_shift, told_apart
+from studies.real_car.page import page, write_page
+from studies.real_car.plan import parse_shift, plan_real_car
+from studies.real_car.recorded_faults import CameraFiles, held_out_piece, labels_of_whole_drives, under_fault
+from tests.synthetic_scores import synthetic_table
+from tests.tubs.conftest import cache, make_tub  # noqa: F401
+
+
+@pytest.fixture
+def recorded(make_tub, tmp_path):  # noqa: F811
+    tub = make_tub(60, size=(120, 160), user__angle=np.sin(np.arange(60)) * 0.5)
+    (drive,) = load_drives([tub.path], cache_dir=tmp_path / "cache").sequences
+    return tub.path, drive
+
+
+def test_dark_and_blur_act_on_the_camera_files_and_leave_commands_and_labels(recorded):
+    path, drive = recorded
+    files = CameraFiles((path,))
+    piece, start = held_out_piece(drive, 20, seed=1)
+    np.testing.assert_array_equal(to_model_image(files.frame(piece.tub, int(piece.indices[3]))), piece.images[3])
+    dark = under_fault(piece, "dark", 3, 20.0, 1, files)
+    factor = PROTOCOLS["dark"][3].luminance_factor
+    assert dark.images.mean() == pytest.approx(factor * piece.images.mean(), abs=1.0)
+    blur = under_fault(piece, "blur", 5, 20.0, 1, files)
+    assert (
+        np.abs(np.diff(blur.images.astype(float), axis=2)).mean()
+        < 0.5 * np.abs(np.diff(piece.images.astype(float), axis=2)).mean()
+    )
+    for faulty, name in ((dark, "dark"), (blur, "blur")):
+        np.testing.assert_array_equal(faulty.actions, piece.actions)
+        assert set(faulty.protocol) == {name} and faulty.id != piece.id and faulty.content_hash != piece.content_hash
+    assert held_out_piece(drive, 20, seed=1)[1] == start and held_out_piece(drive, 61, seed=1) is None
+
+
+def test_command_faults_leave_the_pictures(recorded):
+    path, drive = recorded
+    files = CameraFiles((path,))
+    late, biased = (under_fault(drive, name, 5, 20.0, 1, files) for name in ("latency", "bias"))
+    np.testing.assert_array_equal(late.images, drive.images)
+    delay = int(np.argmin([np.abs(late.actions[k:, 0] - drive.actions[: len(drive) - k, 0]).mean() for k in range(20)]))
+    assert delay >= 5 and np.abs(late.actions[delay + 20 :, 0] - drive.actions[20 : len(drive) - delay, 0]).max() < 1e-6
+    assert abs(float((biased.actions - drive.actions)[:, 0].mean())) > 0.1
+    assert np.abs(biased.actions).max() <= 1.0
+
+
+def test_labels_look_beyond_the_end_of_a_piece(recorded):
+    _, drive = recorded
+    drive = drive.with_labels((np.arange(60) % 7 > 2).astype(np.float32))
+    table = synthetic_table(np.random.default_rng(0), sequences=1, length=20, horizons=(1, 5), warm_up=0)
+    fixed = labels_of_whole_drives(table, {table.sequences()[0]: (drive, 30)})
+    np.testing.assert_array_equal(fixed.labels[:, 1], drive.safe[35:55])
+
+
+@pytest.fixture(scope="module")
+def shifted(tables):
+    pool = build_pool(tables.calibration, tables.augmented, seed=0)
+    return tables, pool, describe_shift(tables.test, tables.ood["dark"], pool)
+
+
+def test_a_shift_is_told_from_nominal_drives_with_an_interval(shifted):
+    tables, pool, found = shifted
+    rho = found["auroc"]["rho"]
+    assert 0.6 < rho["value"] <= 1.0 and rho["low"] <= rho["value"] <= rho["high"]
+    itself = told_apart(tables.test, tables.test, pool.statistics)["log_rho"]
+    assert itself["value"] == pytest.approx(0.5)
+    severities = by_severity(tables.test, tables.ood["dark"], pool.statistics, "rho")
+    assert list(severities) == ["1", "2"] and severities["2"]["value"] > severities["1"]["value"]
+    assert found["confidence"]["temperature"]["ece"] > 0 and found["safe_share"] is not None
+
+
+def test_any_score_at_its_maximum_counts_only_our_own(shifted):
+    tables, pool, _ = shifted
+    shares = at_maximum(tables.ood["dark"], pool.statistics)
+    own = [shares[name] for name in ("log_rho", "delta_held_out", "control", "latent", "tta_spread") if name in shares]
+    assert max(own) <= shares["any of our own"] <= sum(own)
+    assert at_maximum(tables.test, pool.statistics)["any of our own"] < shares["any of our own"]
+
+
+def made_up_results(shifted, results):
+    tables, pool, found = shifted
+    kinds = {"value": 0.9, "low": 0.8, "high": 0.95}
+    horizon = {"direct": kinds, "history": kinds | {"value": 0.93}, "gain": {"low": 0.01, "high": 0.05}}
+    return {
+        "about": {"data": ["tub"], "size": "tiny", "predictor": "history", "seed": 0},
+        "training": {
+            "metrics": {"test": {"vae_mse": 0.003}},
+            "gate": {"passed": False, "reason": "no better at k = 10"},
+            "data": {},
+        },
+        "predictors": {"drives": 4, "frames": 100, "horizons": {"5": horizon, "10": horizon}},
+        "calibration_drives": {"count": 4, "note": "only 4 calibration drives: be careful"},
+        "nominal": {"at_maximum": {"log_rho": 0.02, "delta": 0.3, "any of our own": 0.04}},
+        "faults": {"dark": told_apart(tables.test, tables.ood["dark"], pool.statistics)},
+        "by_severity": {"dark": {"1": {"value": 0.2}, "2": {"value": 0.97}, "3": {"value": 0.9}}},
+        "shifts": {"another_track_hall": found, "another_room_attic": {"reason": "too short"}},
+        "evaluation": {"calibration": results["calibration"], "intervals": results["intervals"]},
+    }
+
+
+def test_goals_say_what_was_measured_and_the_page_shows_it(shifted, results, tmp_path):
+    made = made_up_results(shifted, results)
+    made["goals"] = goals.judge(made)
+    verdicts = {goal["text"]: goal["met"] for goal in made["goals"]}
+    assert verdicts["OOD AUROC of two-sided rho under Dark, severity 2 and more"] is False  # 0.9 at severity 3
+    assert verdicts["OOD AUROC of two-sided rho under Blur, severity 2 and more"] is None
+    assert verdicts["Nominal held-out frames with any of our own scores at its maximum"] is True
+    assert verdicts["AUROC of the safety predictor on held-out drives at k = 5"] is True
+    assert verdicts["OOD AUROC of two-sided rho on another room: attic"] is None
+    text = page(made, ["real_car/rollout.png"], "public recording")
+    for words in ("**missed**", "public recording", "0.930 [0.800, 0.950]", "delta | 30.0 %", "too short", "open loop"):
+        assert words in text
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "rollout.png").write_bytes(b"picture")
+    write_page(tmp_path / "docs" / "real_car.md", made, tmp_path / "report")
+    assert (tmp_path / "docs" / "real_car" / "rollout.png").read_bytes() == b"picture"
+
+
+def test_mistakes_are_named_before_anything_starts(make_tub, tmp_path):  # noqa: F811
+    tub = make_tub(5).path
+    with pytest.raises(AiccError, match="--another-room"):
+        parse_shift("another_room", str(tmp_path / "nowhere"))
+    with pytest.raises(AiccError, match="no label file"):
+        parse_shift("another_day", f"{tub},{tmp_path / 'no.csv'}")
+    with pytest.raises(AiccError, match="donkey-aicc label"):
+        plan_real_car(str(tmp_path), [str(tub)], str(tmp_path / "no.csv"), [])
+    with pytest.raises(AiccError, match="a shift needs other drives"):
+        plan_real_car(str(tmp_path), [str(tub)], None, [parse_shift("another_day", str(tub))])
+    with pytest.raises(ConfigError, match="--size"):
+        plan_real_car(str(tmp_path), [str(tub)], None, [], "huge")
