@@ -50,6 +50,7 @@ setup(
             "setuptools>=68",
             "pyarrow>=14,<21",
             "playwright>=1.40",
+            "mcap>=1.1,<2",
             "axe-playwright-python>=0.1.4",
         ],
         "cluster": ["dask", "distributed"],

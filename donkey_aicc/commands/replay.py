@@ -1,6 +1,8 @@
 """donkey-aicc replay: look at a recorded drive again, on a page or in a file to send on."""
 
 import argparse
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +17,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compare-bundle", metavar="B2", help="bundle of the second drive (default: B); alone: TUB again, with B2"
     )
+    parser.add_argument("--part", metavar="FROM-TO", help="only these seconds of the drive, such as 60-90")
+    parser.add_argument("--movie", metavar="FILE", help="write a movie instead of opening a page: .mp4 or .gif")
+    parser.add_argument("--html", metavar="FILE", help="write one self-contained HTML file to send to somebody")
+    parser.add_argument("--rerun", metavar="FILE", help="write an .rrd for the Rerun viewer; needs donkey_aicc[rerun]")
+    parser.add_argument("--mcap", metavar="FILE", help="write an .mcap for Foxglove; needs donkey_aicc[mcap]")
     parser.add_argument("--port", type=int, default=8891, help="of the page (default 8891; 0 takes a free one)")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 lets a phone in (default 127.0.0.1)")
     parser.add_argument("--no-browser", "--headless", action="store_true", help="only print the page's address")
@@ -24,23 +31,65 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    runs, heats = _load(args)
-    _serve(args, runs, heats)
+    part = _part(args.part)
+    writers = _writers(args)  # a missing library or codec is said here, not after minutes of scoring
+    loaded = _load(args, part)
+    for write, path in writers:
+        print(f"wrote {write([run for run, _ in loaded], path)}")
+    if not writers:
+        _serve(args, [run for run, _ in loaded], [heat for _, heat in loaded])
     return 0
 
 
-def _load(args: argparse.Namespace) -> "tuple[list[Run], list[Heat | None]]":
+def _writers(args: argparse.Namespace) -> "list[tuple[Callable[[Sequence[Run], str], str], str]]":
+    from donkey_aicc.replay.html_file import write_html
+    from donkey_aicc.replay.mcap_file import mcap_writer, write_mcap
+    from donkey_aicc.replay.movie import check_movie_path, write_movie
+    from donkey_aicc.replay.rerun_file import rerun_library, write_rerun
+
+    found: list[tuple[Callable[[Sequence[Run], str], str], str]] = []
+    if args.movie:
+        check_movie_path(args.movie)
+        found.append((write_movie, args.movie))
+    if args.html:
+        found.append((write_html, args.html))
+    if args.rerun:
+        rerun_library()
+        found.append((write_rerun, args.rerun))
+    if args.mcap:
+        mcap_writer()
+        found.append((write_mcap, args.mcap))
+    return found
+
+
+def _part(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    from donkey_aicc.errors import ConfigError
+
+    try:
+        begin_s, end_s = (float(word) for word in text.split("-"))
+    except ValueError:
+        begin_s, end_s = math.nan, math.nan
+    if not 0 <= begin_s < end_s < math.inf:
+        raise ConfigError(f"--part must be two numbers of seconds, the second larger, such as 60-90; got {text!r}")
+    return begin_s, end_s
+
+
+def _load(args: argparse.Namespace, part: tuple[float, float] | None) -> "list[tuple[Run, Heat | None]]":
     second = args.compare or (args.tub if args.compare_bundle else None)
     asked = [(args.tub, args.bundle)] + ([(second, args.compare_bundle or args.bundle)] if second else [])
-    loaded = [_load_one(tub, bundle, args.cache_dir) for tub, bundle in asked]
-    return [each[0] for each in loaded], [each[1] for each in loaded]
+    return [_load_one(tub, bundle, args.cache_dir, part) for tub, bundle in asked]
 
 
-def _load_one(tub: str, bundle_name: str | None, cache_dir: str | None) -> "tuple[Run, Heat | None]":
+def _load_one(
+    tub: str, bundle_name: str | None, cache_dir: str | None, part: tuple[float, float] | None
+) -> "tuple[Run, Heat | None]":
     from donkey_aicc.replay.read_run import read_run
     from donkey_aicc.replay.score_run import require_scores, score_run
 
     run = read_run(tub)
+    run = run if part is None else run.part(*part)
     if bundle_name is None:
         return require_scores(run), None
     from donkey_aicc.car.monitor_wiring import bundle_path

@@ -1,11 +1,13 @@
 """Run: one recorded drive as columns with one row per record, named as in the live cockpit."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from donkey_aicc.errors import AiccError
 
 SCORE_COLUMNS = ("p_safe", "p_tta", "confidence", "rho", "delta")
 ABOUT_S = 1.0  # the dial and the events look at the horizon nearest to this
@@ -32,6 +34,31 @@ class Run:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    def part(self, begin_s: float, end_s: float) -> "Run":
+        """The records from begin_s to end_s of the drive; time counts from the first of them."""
+        rows = np.flatnonzero((self.t >= begin_s) & (self.t <= end_s))
+        if not len(rows):
+            raise AiccError(f"{self.name} lasts {self.t[-1]:.1f} s: nothing lies between {begin_s:g} and {end_s:g} s")
+        cut = self.taking(rows)
+        return replace(cut, t=cut.t - cut.t[0])
+
+    def taking(self, rows: np.ndarray, note: str = "") -> "Run":
+        """Only these records."""
+        return replace(
+            self,
+            index=self.index[rows],
+            t=self.t[rows],
+            image_paths=[self.image_paths[row] for row in rows],
+            numbers={name: values[rows] for name, values in self.numbers.items()},
+            words={name: values[rows] for name, values in self.words.items()},
+            departed=self.departed[rows],
+            notes=(*self.notes, note) if note else self.notes,
+        )
+
+    def row_at(self, t: float) -> int:
+        """The last record that is not after t, as the page has it."""
+        return max(0, int(np.searchsorted(self.t, t + 1e-6, side="right")) - 1)
 
     def has(self, name: str) -> bool:
         """Whether at least one record knows this number."""

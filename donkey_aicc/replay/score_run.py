@@ -41,7 +41,7 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None) -
     from donkey_aicc.calibration.calibrator_file import load_calibrator, score_settings
 
     settings = score_settings(bundle)
-    drives = load_drives([run.tub], tau=None, cache_dir=cache_dir).sequences
+    drives = _needed(load_drives([run.tub], tau=None, cache_dir=cache_dir).sequences, run, settings.context)
     table = _scored(bundle, drives, settings, Path(cache_dir) if cache_dir is not None else default_cache_dir())
     columns = {"p_safe": table.p_safe, "p_tta": table.p_tta}
     status = np.where(table.valid, "ok", "warming up")
@@ -68,6 +68,19 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None) -
         scores_from=f"computed with bundle {bundle.path.name} (grade {settings.grade})",
         notes=tuple(notes),
     )
+
+
+def _needed(drives: list[Drive], run: Run, context: int) -> list[Drive]:
+    """What of the tub's drives the run shows, and the frames before it that the scores look back on."""
+    found = []
+    for drive in drives:
+        inside = np.flatnonzero((drive.indices >= run.index[0]) & (drive.indices <= run.index[-1]))
+        if len(inside):
+            start, stop = max(0, int(inside[0]) - context), int(inside[-1]) + 1
+            found.append(drive if (start, stop) == (0, len(drive)) else drive.part(start, stop))
+    if not found:
+        raise AiccError(f"{run.tub}: no record of this part can be scored; see: donkey-aicc check {run.tub}")
+    return found
 
 
 def _calibrated(table: ScoreTable, calibrator: "Calibrator") -> dict[str, np.ndarray]:

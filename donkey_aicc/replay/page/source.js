@@ -19,8 +19,9 @@ class FromServer {
 }
 
 class InThisFile {
-  constructor({ runs, frames }) {
+  constructor({ runs, frames, note }) {
     this.runs = runs;
+    this.note = note;
     this.frames = frames.map(({ rows, jpegs }) => ({ rows, jpegs }));
   }
   // The picture at that record, or the nearest before it that is in the file.

@@ -1,0 +1,146 @@
+"""Files to send on: movie, one HTML file, Rerun, MCAP. The same drive gives the same file."""
+
+import base64
+import json
+import re
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from donkey_aicc import cli
+from donkey_aicc.errors import AiccError
+from donkey_aicc.replay import mcap_file, movie, rerun_file
+from donkey_aicc.replay.html_file import write_html
+from donkey_aicc.replay.overlay import HEIGHT, WIDTH, Overlay
+from donkey_aicc.replay.read_run import read_run
+from tests.replay.recorded_tub import DANGER, FRAMES, write_tub, write_v1_tub
+
+
+@pytest.fixture(scope="module")
+def tub(tmp_path_factory):
+    return write_tub(tmp_path_factory.mktemp("exports") / "tub")
+
+
+@pytest.fixture(scope="module")
+def run(tub):
+    return read_run(tub)
+
+
+def movie_frames(path):
+    video = cv2.VideoCapture(str(path))
+    return int(video.get(cv2.CAP_PROP_FRAME_COUNT)), (video.get(cv2.CAP_PROP_FRAME_WIDTH), video.get(cv2.CAP_PROP_FRAME_HEIGHT))
+
+
+@pytest.mark.parametrize("with_ffmpeg", [True, False])
+def test_mp4_has_a_picture_for_every_twentieth_of_a_second(run, tmp_path, monkeypatch, with_ffmpeg):
+    if with_ffmpeg and not movie._has_h264():
+        pytest.skip("no ffmpeg with libx264")
+    monkeypatch.setattr(movie, "_has_h264", lambda: with_ffmpeg)
+    said = movie.write_movie([run.part(0, 0.5)], tmp_path / "one.mp4")
+    assert movie_frames(tmp_path / "one.mp4") == (11, (WIDTH, HEIGHT))
+    assert with_ffmpeg == ("install ffmpeg" not in said)
+    movie.write_movie([run.part(0, 0.5)], tmp_path / "again.mp4")
+    assert (tmp_path / "one.mp4").read_bytes() == (tmp_path / "again.mp4").read_bytes()
+
+
+def test_without_any_codec_it_says_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setattr(movie, "_has_h264", lambda: False)
+    monkeypatch.setattr(movie, "OPENCV_CODECS", ("none",))
+    with pytest.raises(AiccError, match=r"install ffmpeg .* or write a GIF"):
+        movie.check_movie_path(tmp_path / "drive.mp4")
+    movie.check_movie_path(tmp_path / "drive.gif")
+
+
+def test_a_gif_of_two_runs_is_twice_as_wide_and_bounded(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(movie, "GIF_PICTURES", 6)
+    said = movie.write_movie([run, run], tmp_path / "two.gif")
+    with Image.open(tmp_path / "two.gif") as image:
+        assert image.size == (960, 270) and 2 <= image.n_frames <= 7
+    assert "times as fast" in said
+
+
+def test_the_overlay_shows_the_alarm_and_lives_without_scores_or_pictures(run, tmp_path):
+    calm, alarmed = (Overlay(run).picture(row) for row in (5, DANGER.start))
+    red = np.array((217, 72, 15))
+    assert (alarmed == red).all(axis=2).sum() > 200 > (calm == red).all(axis=2).sum()
+    plain = write_v1_tub(tmp_path / "old")
+    (plain / "3_cam-image_array_.jpg").unlink()
+    assert Overlay(read_run(plain)).picture(3).shape == (HEIGHT, WIDTH, 3)
+
+
+def embedded(path):
+    text = path.read_text(encoding="utf-8")
+    return text, json.loads(re.search(r'id="aicc-data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def test_the_html_file_needs_nothing_else(run, tmp_path):
+    write_html([run], tmp_path / "drive.html")
+    text, data = embedded(tmp_path / "drive.html")
+    assert data["frames"][0]["rows"] == list(range(FRAMES)) and "all pictures" in data["note"]
+    assert base64.b64decode(data["frames"][0]["jpegs"][7]).startswith(b"\xff\xd8")
+    assert not re.search(r'(?:src|href)="(?!data:)', text) and "http://" not in text.replace("http://www.w3.org", "")
+    write_html([run], tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == text
+
+
+def test_the_html_file_stays_below_its_size_and_says_what_it_left_out(run, tmp_path):
+    full = len((tmp_path / "a").read_bytes()) if write_html([run], tmp_path / "a") else 0
+    said = write_html([run], tmp_path / "b", largest_bytes=full - 25_000)
+    _, data = embedded(tmp_path / "b")
+    assert (tmp_path / "b").stat().st_size <= full - 25_000 and "every" in said and "every" in data["note"]
+    rows = data["frames"][0]["rows"]
+    assert len(rows) < FRAMES and {event["row"] for event in data["runs"][0]["events"]} <= set(rows)
+
+
+def test_mcap_holds_every_record_for_foxglove(run, tmp_path):
+    reader = pytest.importorskip("mcap.reader", reason="mcap is not installed: pip install 'donkey_aicc[mcap]'")
+    for name in ("a.mcap", "b.mcap"):
+        mcap_file.write_mcap([run], tmp_path / name)
+    assert (tmp_path / "a.mcap").read_bytes() == (tmp_path / "b.mcap").read_bytes()
+    with open(tmp_path / "a.mcap", "rb") as file:
+        messages = [(schema.name, json.loads(message.data)) for schema, _, message in reader.make_reader(file).iter_messages()]
+    kinds = [name for name, _ in messages]
+    assert kinds.count("foxglove.CompressedImage") == kinds.count("donkey_aicc.Moment") == FRAMES
+    said = [content for name, content in messages if name == "donkey_aicc.Moment"]
+    assert said[31]["alarm"] == "danger" and len(said[31]["confidence"]) == 11 and said[31]["record"] == 31
+    assert any(name == "foxglove.Log" and content["name"] == "departure" for name, content in messages)
+
+
+def test_rerun_file_is_written_by_its_own_library(run, tmp_path):
+    pytest.importorskip("rerun", reason="rerun-sdk is not installed: pip install 'donkey_aicc[rerun]'")
+    rerun_file.write_rerun([run], tmp_path / "drive.rrd")
+    assert (tmp_path / "drive.rrd").read_bytes()[:3] == b"RRF"
+
+
+@pytest.mark.parametrize(("option", "module", "extra"), [("--rerun", "rerun", "rerun"), ("--mcap", "mcap.writer", "mcap")])
+def test_a_missing_library_is_named_with_its_extra(tub, tmp_path, monkeypatch, capsys, option, module, extra):
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    assert cli.main(["replay", str(tub), option, str(tmp_path / "file")]) == 2
+    assert f"pip install 'donkey_aicc[{extra}]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--movie", "drive.avi"], "must end in .mp4 or .gif"),
+        (["--html", "x.html", "--part", "9-3"], "--part must be"),
+        (["--html", "x.html", "--part", "50-60"], "lasts 3.0 s"),
+        (["--html", "x.html", "--bundle", "nowhere"], "nowhere"),
+        (["--html", "x.html", "--compare", "missing_tub"], "no tub at missing_tub"),
+    ],
+)
+def test_the_command_says_what_is_wrong(tub, tmp_path, monkeypatch, capsys, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["replay", str(tub), *arguments]) == 2
+    assert said in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_an_export_that_breaks_off_leaves_the_old_file(run, tmp_path, monkeypatch):
+    path = tmp_path / "drive.mp4"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(Overlay, "picture", lambda self, row: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        movie.write_movie([run], path)
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
