@@ -14,6 +14,8 @@ COMMANDS = {
     "real-car": "train and judge the monitor on a real car's tub: faults on real frames, and other days, tracks and rooms",
     "predictors": "compare the predictor that sees one frame with the one that has a history, on the same drives",
     "check-pilot": "count a pilot's laps without a hit and how predictable its mistakes are",
+    "severities": "the strengths of all picture faults by how far they move a pilot's steering",
+    "camera-check": "noise, sharpness, exposure and change of a real car's frames beside the simulated camera's",
 }
 
 

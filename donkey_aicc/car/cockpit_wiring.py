@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from donkey_aicc import __version__, channels
 from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.errors import AiccError, one_of
-from donkey_aicc.faults.protocols import PROTOCOLS, SEVERITIES
+from donkey_aicc.faults.driven import FAULTS, IN_SOFTWARE
+from donkey_aicc.faults.protocols import SEVERITIES
 from donkey_aicc.web.cockpit_controls import Action, Controls, Hold, flag
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _about(car: Assembly, monitor: "Monitor | None", controls: Controls) -> dict
         "rate_hz": car.cfg.DRIVE_LOOP_HZ,
         "simulated": car.simulated,
         "actions": controls.names,
-        "protocols": list(PROTOCOLS),
+        "protocols": list(FAULTS if car.config.sim else IN_SOFTWARE),
         "severities": list(SEVERITIES),
         "severity": car.config.inject_button_severity,
         "arm_s": None if car.simulated else car.config.inject_arm_s,

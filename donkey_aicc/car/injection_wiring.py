@@ -9,6 +9,9 @@ from donkey_aicc.errors import ConfigError
 from donkey_aicc.faults.schedule import parse_schedule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from donkey_aicc.faults.body import Body
     from donkey_aicc.parts.injection_control import InjectionControl
 
 REAL_CAR_MAX_THROTTLE = 0.5
@@ -36,6 +39,7 @@ def make_injection(car: Assembly) -> "InjectionControl | None":
         arm_s=None if car.simulated else config.inject_arm_s,
         in_user_mode=config.inject_user_mode,
         button_severity=config.inject_button_severity,
+        physical=config.sim,
     )
     for joystick in car.joysticks:
         for button, action in ((config.inject_joystick_button, control.cycle), (config.inject_stop_button, control.stop)):
@@ -81,9 +85,15 @@ def add_command_faults(car: Assembly, control: "InjectionControl | None") -> Non
         car.V.add(InjectionButtons(control, list(used.values())), inputs=[f"web/{button}" for button in used])
     most = car.config.inject_max_throttle or (1.0 if car.simulated else REAL_CAR_MAX_THROTTLE)
     sent = [channels.STEERING, channels.THROTTLE]
-    command = AnomalyInjector(control, "command", max_throttle=most)
+    command = AnomalyInjector(control, "command", max_throttle=most, suffer=_simulated_car(car))
     car.V.add(command, inputs=[*sent, channels.MODE], outputs=[*sent, *INJECTION_CHANNELS])
     car.recorded |= INJECTION_CHANNELS
+
+
+def _simulated_car(car: Assembly) -> "Callable[[Body], None] | None":
+    """Where faults of the car itself go: the embedded simulator's world."""
+    worlds = [entry["part"].world for entry in car.V.parts if hasattr(entry["part"], "world")] if car.config.sim else []
+    return worlds[0].suffer if worlds else None
 
 
 def add_unsafe_mark(car: Assembly) -> None:

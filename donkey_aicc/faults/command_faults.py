@@ -52,3 +52,16 @@ class LateCommands:
     def run(self, steering: float, throttle: float) -> tuple[float, float]:
         self._waiting.append((float(steering), float(throttle)))
         return self._waiting[0]
+
+
+class SpeedMismatch:
+    """The drive train answers the throttle with more speed than it was set up for."""
+
+    def __init__(self, throttle_factor: float) -> None:
+        self.throttle_factor = throttle_factor
+
+    def run(self, steering: float, throttle: float) -> tuple[float, float]:
+        return float(steering), float(throttle) * self.throttle_factor
+
+    def reset(self) -> None:
+        """Nothing is remembered between ticks."""

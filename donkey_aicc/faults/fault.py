@@ -1,33 +1,28 @@
-"""From a protocol's name to the faults that play it."""
+"""From a fault's name to what plays it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from donkey_aicc.errors import ConfigError
-from donkey_aicc.faults.command_faults import Bias, CommandFault, LateCommands
-from donkey_aicc.faults.protocols import (
-    PROTOCOLS,
-    BiasParameters,
-    BlurParameters,
-    DarkParameters,
-    LatencyParameters,
-    parameters,
-)
-from donkey_aicc.faults.sensor_faults import Blur, Dark, LateFrames, SensorFault
+import numpy as np
 
-SENSOR_SIDE = ("dark", "blur", "latency")
-COMMAND_SIDE = ("bias", "latency")
+from donkey_aicc.errors import ConfigError
+from donkey_aicc.faults.body import Body
+from donkey_aicc.faults.command_faults import Bias, CommandFault, LateCommands, SpeedMismatch
+from donkey_aicc.faults.driven import FAULTS, CorruptionParameters, SpeedMismatchParameters, parameters
+from donkey_aicc.faults.protocols import BiasParameters, BlurParameters, DarkParameters, LatencyParameters
+from donkey_aicc.faults.sensor_faults import Blur, CorruptedFrames, Dark, LateFrames, SensorFault
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One protocol being played; a side that it leaves alone is None."""
+    """One fault being played; a side that it leaves alone is None."""
 
     protocol: str
     severity: int
     sensor: SensorFault | None
     command: CommandFault | None
+    body: Body | None = None  # what it makes of the car itself
 
     def reset(self) -> None:
         """Play the same episode again from its first tick."""
@@ -49,15 +44,25 @@ def make_fault(
     if not rate_hz > 0:
         raise ConfigError(f"rate_hz must be > 0, got {rate_hz!r}")
     row = parameters(protocol, severity, overrides)
-    entropy = (seed, list(PROTOCOLS).index(protocol), episode)
+    entropy = (seed, list(FAULTS).index(protocol), episode)
     sensor: SensorFault | None = None
     command: CommandFault | None = None
     if isinstance(row, DarkParameters):
-        sensor = Dark(row)
+        sensor = Dark(row, entropy)
     elif isinstance(row, BlurParameters):
         sensor = Blur(row)
     elif isinstance(row, BiasParameters):
         command = Bias(row, entropy)
     elif isinstance(row, LatencyParameters):
         sensor, command = LateFrames(row, rate_hz, entropy), LateCommands(row, rate_hz)
-    return Fault(protocol, severity, sensor, command)
+    elif isinstance(row, CorruptionParameters):
+        sensor = CorruptedFrames(protocol, row.strength, entropy)
+    elif isinstance(row, SpeedMismatchParameters):
+        command = SpeedMismatch(row.throttle_factor)
+    return Fault(protocol, severity, sensor, command, _to_one_side(row, entropy) if isinstance(row, Body) else None)
+
+
+def _to_one_side(body: Body, entropy: tuple[int, ...]) -> Body:
+    """A wheel drags on the left or on the right, drawn per episode."""
+    side = 1.0 if np.random.default_rng(entropy).random() < 0.5 else -1.0
+    return replace(body, pull_per_m=side * body.pull_per_m)

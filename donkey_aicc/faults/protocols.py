@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from donkey_aicc.errors import ConfigError, one_of
 
 SEVERITIES = (1, 2, 3, 4, 5)
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
 class DarkParameters:
-    """The light goes down: every pixel is multiplied by `luminance_factor`."""
+    """The light goes down to `luminance_factor`; the camera's exposure makes up for some of it within half a second."""
 
     luminance_factor: float
 
@@ -48,22 +49,22 @@ class LatencyParameters:
     command_delay_s: float
 
 
-Parameters = DarkParameters | BlurParameters | BiasParameters | LatencyParameters
+ProtocolParameters = DarkParameters | BlurParameters | BiasParameters | LatencyParameters
 
-PROTOCOLS: dict[str, dict[int, Parameters]] = {
+PROTOCOLS: dict[str, dict[int, ProtocolParameters]] = {
     "dark": {
-        1: DarkParameters(0.11),
-        2: DarkParameters(0.085),
-        3: DarkParameters(0.07),
-        4: DarkParameters(0.057),
-        5: DarkParameters(0.045),
+        1: DarkParameters(0.085),
+        2: DarkParameters(0.047),
+        3: DarkParameters(0.031),
+        4: DarkParameters(0.019),
+        5: DarkParameters(0.01),
     },
     "blur": {
-        1: BlurParameters(0.9),
-        2: BlurParameters(1.4),
-        3: BlurParameters(2.0),
-        4: BlurParameters(2.7),
-        5: BlurParameters(3.6),
+        1: BlurParameters(1.7),
+        2: BlurParameters(2.8),
+        3: BlurParameters(3.8),
+        4: BlurParameters(4.7),
+        5: BlurParameters(6.5),
     },
     "bias": {
         1: BiasParameters(0.05, 0.005, 0.03, 0.003),
@@ -82,24 +83,18 @@ PROTOCOLS: dict[str, dict[int, Parameters]] = {
 }
 
 
-def parameters(protocol: str, severity: int, overrides: Mapping[str, Any] | None = None) -> Parameters:
-    """The row of the table, with the fields named in `overrides` replaced."""
-    one_of("protocol", protocol, list(PROTOCOLS))
-    if severity not in SEVERITIES:
-        raise ConfigError(f"severity of {protocol} must be one of {', '.join(map(str, SEVERITIES))}; got {severity!r}")
-    row = PROTOCOLS[protocol][severity]
-    if not overrides:
-        return row
-    allowed = [field.name for field in fields(row)]
+def changed(protocol: str, row: Row, overrides: Mapping[str, Any]) -> Row:
+    """The row with the fields named in `overrides` replaced by numbers >= 0."""
+    allowed = [field.name for field in fields(row)]  # type: ignore[arg-type]
     for name, value in overrides.items():
         one_of(f"parameter of {protocol}", name, allowed)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < float("inf"):
             raise ConfigError(f"{protocol} {name} must be a finite number >= 0, got {value!r}")
     values: dict[str, Any] = {name: float(value) for name, value in overrides.items()}
-    changed = replace(row, **values)
-    if isinstance(changed, LatencyParameters):
-        _check_latency(changed)
-    return changed
+    result = replace(row, **values)  # type: ignore[type-var]
+    if isinstance(result, LatencyParameters):
+        _check_latency(result)
+    return result
 
 
 def _check_latency(row: LatencyParameters) -> None:

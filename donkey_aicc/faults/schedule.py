@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.faults.protocols import PROTOCOLS, parameters
+from donkey_aicc.faults.driven import FAULTS, parameters
 
 FORM = (
-    "PROTOCOL:SEVERITY[@WHEN], parted by commas; PROTOCOL is one of "
-    + ", ".join(PROTOCOLS)
+    "FAULT:SEVERITY[@WHEN], parted by commas; FAULT is one of "
+    + ", ".join(FAULTS)
     + "; SEVERITY 1-5; WHEN is seconds (10s-25s or 10s-), laps (lap2 or lap2-4, the first lap is lap1) or ticks (100-300)"
 )
 
@@ -55,7 +55,7 @@ def _parse_piece(piece: str) -> Episode:
     what, at, when = piece.partition("@")
     protocol, colon, severity = (part.strip() for part in what.partition(":"))
     if not colon or not severity.isdecimal():
-        raise _wrong(piece, "it must start with a protocol and a severity, such as dark:3")
+        raise _wrong(piece, "it must start with a fault and a severity, such as dark:3")
     try:
         parameters(protocol, int(severity))
     except ConfigError as error:

@@ -6,10 +6,15 @@ from typing import Protocol
 import cv2
 import numpy as np
 
+from donkey_aicc.faults.corruptions import corrupt
 from donkey_aicc.faults.protocols import BlurParameters, DarkParameters, LatencyParameters
 
 REFERENCE_WIDTH_PX = 160
 HALF_SIZE_SIGMA_PX = 2.5
+EXPOSURE_RESERVE = 2.5  # how much longer or louder than in usual light a camera can still expose
+EXPOSURE_LAG_FRAMES = 8.0
+SENSOR_NOISE = 1.4  # grey levels at gain 1
+LASTING = ("fog", "frost", "colour_jitter")  # look the same during an episode; noise is drawn anew in every frame
 
 
 class SensorFault(Protocol):
@@ -23,19 +28,30 @@ class SensorFault(Protocol):
 
 
 class Dark:
-    """Less light: pixel values times the luminance factor."""
+    """Less light, and a camera whose automatic exposure fights it: what it cannot make up stays dark, and gain adds noise."""
 
-    def __init__(self, parameters: DarkParameters) -> None:
-        self.factor = parameters.luminance_factor
-        self._table = np.clip(np.rint(np.arange(256) * self.factor), 0, 255).astype(np.uint8)
-
-    def run(self, image: np.ndarray) -> np.ndarray:
-        if image.dtype == np.uint8:
-            return cv2.LUT(image, self._table).reshape(image.shape)
-        return (image * self.factor).astype(image.dtype)
+    def __init__(self, parameters: DarkParameters, seed: tuple[int, ...] = (0,)) -> None:
+        self.factor, self.seed = parameters.luminance_factor, seed
+        self._most = min(max(1.0 / self.factor, 1.0), EXPOSURE_RESERVE) if self.factor > 0 else EXPOSURE_RESERVE
+        self.reset()
 
     def reset(self) -> None:
-        """Nothing is remembered between frames."""
+        self._rng = np.random.default_rng(self.seed)
+        self._gain = 1.0
+
+    def run(self, image: np.ndarray) -> np.ndarray:
+        brightness = self.factor * self._gain
+        if image.dtype != np.uint8:
+            return (image * brightness).astype(image.dtype)
+        table = np.clip(np.rint(np.arange(256) * brightness), 0, 255).astype(np.uint8)
+        darker = cv2.LUT(image, table).reshape(image.shape)
+        noise_std = SENSOR_NOISE * (self._gain**2 - 1.0) ** 0.5
+        # Rounded to 3 digits, the last bits of a power cannot reach a pixel on another processor.
+        self._gain = round(self._gain * (self._most / self._gain) ** (1.0 / EXPOSURE_LAG_FRAMES), 3)
+        if noise_std == 0.0:
+            return darker
+        noise = np.rint(np.float32(noise_std) * self._rng.standard_normal(image.shape, dtype=np.float32))
+        return np.clip(darker + noise, 0, 255).astype(np.uint8)
 
 
 class Blur:
@@ -110,3 +126,22 @@ class LateFrames:
         if self._shown is not None and wanted == self._shown[0]:
             return self._shown
         return self._frames[wanted - self._frames[0][0]]
+
+
+class CorruptedFrames:
+    """A visual family of D_aug, frame by frame."""
+
+    def __init__(self, family: str, strength: float, seed: tuple[int, ...]) -> None:
+        self.family, self.strength, self.seed = family, strength, seed
+        self.reset()
+
+    def reset(self) -> None:
+        self._rng = np.random.default_rng(self.seed)
+
+    def run(self, image: np.ndarray) -> np.ndarray:
+        if self.family in LASTING:
+            self.reset()
+        if image.ndim == 3 and image.shape[2] == 3:
+            return corrupt(image, self.family, self.strength, self._rng)
+        coloured = np.repeat(image.reshape(*image.shape[:2], 1), 3, axis=2)  # a grey camera
+        return corrupt(coloured, self.family, self.strength, self._rng)[..., :1].reshape(image.shape)

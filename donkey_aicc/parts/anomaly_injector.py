@@ -1,11 +1,13 @@
 """AnomalyInjector: puts the faults that the control allows into the camera's frames or into the commands."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from donkey_aicc.errors import ConfigError, one_of
+from donkey_aicc.faults.body import Body, all_at_once
 from donkey_aicc.faults.fault import Fault
 from donkey_aicc.limits import drive_command
 from donkey_aicc.parts.injection_control import InjectionControl
@@ -19,10 +21,19 @@ class AnomalyInjector:
     side='sensor', after the camera: (image, mode, lap) -> image, or (image, clean image) with `record_clean`. It moves the
     control on by one tick, so it belongs into every loop, even if only commands are to be disturbed.
     side='command', before the drive train: (steering, throttle, mode) -> (steering, throttle, protocol, severity, episode).
-    The last three say what was really done in this tick, '', 0 and -1 for nothing; they are for the tub.
+    The last three say what was really done in this tick, '', 0 and -1 for nothing; they are for the tub. Faults of the car
+    itself go to `suffer`, which a simulated car brings along.
     """
 
-    def __init__(self, control: InjectionControl, side: str, *, record_clean: bool = False, max_throttle: float = 1.0) -> None:
+    def __init__(
+        self,
+        control: InjectionControl,
+        side: str,
+        *,
+        record_clean: bool = False,
+        max_throttle: float = 1.0,
+        suffer: Callable[[Body], None] | None = None,
+    ) -> None:
         one_of("side", side, ("sensor", "command"))
         if not 0.0 < max_throttle <= 1.0:
             raise ConfigError(f"AICC_INJECT_MAX_THROTTLE must be in (0, 1], got {max_throttle!r}")
@@ -30,6 +41,7 @@ class AnomalyInjector:
         self.side = side
         self.record_clean = record_clean
         self.max_throttle = max_throttle
+        self._suffer = suffer
 
     def run(self, *inputs: Any) -> Any:
         """See the class; which inputs depends on the side, and all after the first or the first two may be left out."""
@@ -53,7 +65,9 @@ class AnomalyInjector:
         applied = list(self.control.on_frame)
         given = sent = (drive_command(steering), drive_command(throttle))
         try:
-            for fault in self.control.active(mode):
+            active = self.control.active(mode)
+            applied += self._break(active)
+            for fault in active:
                 if fault.command is not None and steering is not None and throttle is not None:
                     steered, driven = fault.command.run(*sent)
                     sent = (drive_command(steered), drive_command(driven, self.max_throttle))
@@ -64,6 +78,13 @@ class AnomalyInjector:
             sent, applied = given, list(self.control.on_frame)
         return (*sent, *self._describe(applied))
 
+    def _break(self, active: tuple[Fault, ...]) -> list[Fault]:
+        """Hand faults of the car itself to the simulated car, and soundness when there are none."""
+        if self._suffer is None:
+            return []
+        self._suffer(all_at_once(fault.body for fault in active))
+        return [fault for fault in active if fault.body is not None]
+
     def _describe(self, applied: list[Fault]) -> tuple[str, int, int]:
         if not applied:
             return "", 0, -1
@@ -73,3 +94,4 @@ class AnomalyInjector:
     def shutdown(self) -> None:
         """Give the clean path back."""
         self.control.shutdown()
+        self._break(())

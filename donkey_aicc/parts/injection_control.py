@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.faults.driven import FAULTS, IN_SOFTWARE, parameters, refuse_physical
 from donkey_aicc.faults.fault import Fault, make_fault
-from donkey_aicc.faults.protocols import PROTOCOLS, parameters
+from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.faults.schedule import Episode
 
 logger = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class InjectionControl:
         arm_s: float | None = None,
         in_user_mode: bool = False,
         button_severity: int = 3,
+        physical: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if arm_s is not None and not 0.0 < arm_s < math.inf:
@@ -49,6 +51,7 @@ class InjectionControl:
         self.arm_s = arm_s
         self.in_user_mode = in_user_mode
         self.button_severity = button_severity
+        self.faults = tuple(FAULTS if physical else IN_SOFTWARE)  # by name; a real car cannot be broken by software
         self._clock = clock
         self._lock = threading.Lock()  # buttons arrive from the threads of joystick and web server
         self._check_parameters()
@@ -62,8 +65,12 @@ class InjectionControl:
             parameters(protocol, self.button_severity, changes)
         by_hand = [Episode(protocol, self.button_severity) for protocol in PROTOCOLS]
         for episode in (*self.schedule, *by_hand):
-            overrides = self.overrides.get(episode.protocol)
-            make_fault(episode.protocol, episode.severity, rate_hz=self.rate_hz, overrides=overrides)
+            self._check(episode.protocol, episode.severity)
+
+    def _check(self, fault: str, severity: int) -> None:
+        if fault not in self.faults:
+            refuse_physical(fault)
+        make_fault(fault, severity, rate_hz=self.rate_hz, overrides=self.overrides.get(fault))  # says what is wrong with it
 
     def reset(self) -> None:
         """As before the first tick of a drive: nothing active, counters at zero."""
@@ -113,7 +120,7 @@ class InjectionControl:
             self._closed = True
 
     def press(self, name: str) -> None:
-        """A button named after a protocol, or `stop`. A disarmed real car takes two: the first press only arms."""
+        """A button named after a fault, or `stop`. A disarmed real car takes two: the first press only arms."""
         if name == STOP:
             self.stop()
         elif self._ready_for_buttons():
@@ -123,8 +130,7 @@ class InjectionControl:
 
     def inject(self, protocol: str, severity: int) -> None:
         """Switch one fault on by hand, at this severity, until `stop` or the end of the arming."""
-        overrides = self.overrides.get(protocol)
-        make_fault(protocol, severity, rate_hz=self.rate_hz, overrides=overrides)  # says what is wrong with it
+        self._check(protocol, severity)
         if not self.armed and self.arm_s is not None:
             raise AiccError("the car is not armed: arm it first")
         if self._ready_for_buttons():
@@ -138,7 +144,7 @@ class InjectionControl:
 
     @property
     def asked_for(self) -> tuple[str, ...]:
-        """Protocols switched on by hand, whether they act now or wait for the pilot."""
+        """Faults switched on by hand, whether they act now or wait for the pilot."""
         return tuple(self._by_hand)
 
     def cycle(self) -> None:
@@ -213,9 +219,9 @@ class InjectionButtons:
     """Donkeycar part: web buttons -> control. Each input is one button, true while it is held down."""
 
     def __init__(self, control: InjectionControl, buttons: Sequence[str] = (*PROTOCOLS, STOP)) -> None:
-        unknown = [name for name in buttons if name not in (*PROTOCOLS, STOP)]
+        unknown = [name for name in buttons if name not in (*control.faults, STOP)]
         if unknown:
-            raise ConfigError(f"injection buttons must be among {', '.join((*PROTOCOLS, STOP))}; got {unknown[0]!r}")
+            raise ConfigError(f"injection buttons must be among {', '.join((*control.faults, STOP))}; got {unknown[0]!r}")
         self.control = control
         self.buttons = tuple(buttons)
         self._down = [False] * len(self.buttons)

@@ -67,7 +67,14 @@ class Camera:
         self._arena = track.arena
         self._scenery = scenery_of(track)
         self._wall_offsets = [PIXELS_PER_METRE * offset for offset in wall_offsets_m(track)]
-        self._ray_from_pixel = _ray_matrix(self.config)
+        self.tilt(0.0)
+        self._lens = [_lens(self.config, warmth) for warmth in np.linspace(-MAX_WARMTH, MAX_WARMTH, _TINTS)]
+        self._noise = _noise_pools(self.config.width * self.config.height * 3)
+
+    def tilt(self, tilt_deg: float) -> None:
+        """Look further down than the mount was made for; works out again what depends on the view."""
+        self.tilt_deg = tilt_deg
+        self._ray_from_pixel = _ray_matrix(self.config, self.tilt_deg)
         rows, cols = np.mgrid[0 : self.config.height, 0 : self.config.width]
         rays = np.stack([cols, rows, np.ones_like(rows)], axis=2) @ self._ray_from_pixel.T
         # Without roll a ray's forward and up parts depend only on the row, its left part only on the column.
@@ -75,8 +82,6 @@ class Camera:
         self._left = rays[:1, :, 1].astype(np.float32)
         self._row_reach = _row_reach(rays, self.config.height_m)
         self._bands = self._ground_bands()
-        self._lens = [_lens(self.config, warmth) for warmth in np.linspace(-MAX_WARMTH, MAX_WARMTH, _TINTS)]
-        self._noise = _noise_pools(self.config.width * self.config.height * 3)
 
     def reset(self, rng: np.random.Generator) -> None:
         """Light as on any day, and a camera that is used to it."""
@@ -187,9 +192,9 @@ def _mean_grey(frame: np.ndarray) -> float:
     return float(frame[::_METER_STEP_PX, ::_METER_STEP_PX, 1].mean(dtype=np.float64))
 
 
-def _ray_matrix(config: CameraConfig) -> np.ndarray:
+def _ray_matrix(config: CameraConfig, tilt_deg: float) -> np.ndarray:
     """(3, 3) from pixel (col, row, 1) to a ray (forward, left, up) of the level car."""
-    focal, pitch = config.focal_px, math.radians(config.pitch_deg)
+    focal, pitch = config.focal_px, math.radians(config.pitch_deg + tilt_deg)
     right = np.array([1.0 / focal, 0.0, -0.5 * (config.width - 1) / focal])
     down = np.array([0.0, 1.0 / focal, -0.5 * (config.height - 1) / focal])
     ahead = np.array([0.0, 0.0, 1.0])

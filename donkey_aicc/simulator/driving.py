@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from donkey_aicc.faults.body import SOUND
 from donkey_aicc.faults.fault import Fault
 from donkey_aicc.simulator.world import NO_HIT, Observation, World
 
@@ -73,6 +74,7 @@ def drive(
         mode = USER_MODE if wait_left else PILOT_MODE
         yield Tick(observation, image, intended, sent, mode, fault, segment if fault else -1, segment)
         ticks_in_segment += 1
+        world.suffer(fault.body if fault and fault.body else SOUND)
         observation = world.step(*sent)
         if wait_left:
             wait_left -= 1

@@ -40,18 +40,20 @@ class DrivePlan:
         )
 
 
-def plan_nominal(out: str | Path, track: str, drives: int, frames: tuple[int, int], seed: int) -> list[DrivePlan]:
-    """Nominal drives with lengths drawn from the (first, last) range of frames."""
+def plan_nominal(
+    out: str | Path, track: str, drives: int, frames: tuple[int, int], seed: int, name: str = "nominal", stream: int = 0
+) -> list[DrivePlan]:
+    """Nominal drives with lengths drawn from the (first, last) range of frames; another stream, other drives."""
     if not 1 <= frames[0] <= frames[1]:
         raise AiccError(f"frames must be a range first-last with 1 <= first <= last, got {frames[0]}-{frames[1]}")
-    lengths = np.random.default_rng([seed, 11]).integers(frames[0], frames[1] + 1, drives)
-    return [DrivePlan(Path(out) / f"nominal_{i:03d}", track, _drive_seed(seed, 0, i), int(n)) for i, n in enumerate(lengths)]
+    lengths = np.random.default_rng([seed, 11, stream]).integers(frames[0], frames[1] + 1, drives)
+    return [DrivePlan(Path(out) / f"{name}_{i:03d}", track, _drive_seed(seed, stream, i), int(n)) for i, n in enumerate(lengths)]
 
 
 def plan_protocol(
     out: str | Path, track: str, protocol: str, severities: Sequence[int], runs: int, frames: int, seed: int
 ) -> list[DrivePlan]:
-    """`runs` drives for each severity of a protocol."""
+    """`runs` drives for each severity of a fault."""
     plans = []
     for severity in severities:
         for run in range(runs):

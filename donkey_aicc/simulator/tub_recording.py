@@ -27,7 +27,6 @@ KEYS = {
     channels.INJECT_EPISODE: "int",
 }
 LABEL_KEYS = {channels.IMAGE: "image_array", "user/angle": "float", "user/throttle": "float", channels.MODE: "str"}
-JPEG_QUALITY = 95  # nearly lossless: on the car the scorer sees raw frames, its statistics should not come from JPEG noise
 
 
 class TubRecording:
@@ -90,9 +89,8 @@ class TubRecording:
         manifest = self._tub.manifest
         index = manifest.current_index
         name = f"{index}_cam_image_array_.jpg"
-        Image.fromarray(np.ascontiguousarray(tick.image)).save(
-            Path(self._tub.images_base_path) / name, quality=JPEG_QUALITY, subsampling=0
-        )
+        # With Pillow's own quality (75, half the colour resolution), as donkeycar's tub writes them.
+        Image.fromarray(np.ascontiguousarray(tick.image)).save(Path(self._tub.images_base_path) / name)
         record: dict[str, float | int | str] = {key: _plain(value) for key, value in values.items()}
         record[channels.IMAGE] = name
         record["_timestamp_ms"] = int(round(1000 * tick.observation.time_s))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.faults.body import SOUND
 
 _SUBSTEP_S = 0.0125
 _NOISES = ("wander_std", "motor_noise_std", "yaw_noise_std", "servo_jitter_std")
@@ -53,6 +54,7 @@ class Vehicle:
     def __init__(self, config: VehicleConfig | None = None, rng: np.random.Generator | None = None):
         self.config = config or VehicleConfig()
         self.rng = rng if rng is not None else np.random.default_rng(0)
+        self.body = SOUND  # what faults have made of it
         self.place(0.0, 0.0, 0.0)
 
     def place(self, x: float, y: float, yaw: float) -> None:
@@ -86,15 +88,17 @@ class Vehicle:
         self.x, self.y, self.yaw, self.speed = (round(value, 9) for value in (self.x, self.y, self.yaw, self.speed))
 
     def _substep(self, steering: float, throttle: float, yaw_push: float, h: float) -> None:
-        config = self.config
+        config, body = self.config, self.body
         self._move_servo(steering, h)
         self.motor += (throttle - self.motor) * (h / (h + config.motor_lag_s))
         # Steering to the right turns the car clockwise, hence the minus.
-        wheel = -math.radians(config.max_steer_deg) * max(-1.0, min(1.0, self.steering + self.wander + self.servo_jitter))
-        wanted = self.speed * abs(self.speed) * math.tan(wheel) / config.wheelbase_m
-        sideways = config.grip_mps2 * math.tanh(wanted / config.grip_mps2)  # understeer: grip runs out softly
+        turned = body.steering_gain * max(-1.0, min(1.0, self.steering + self.wander + self.servo_jitter))
+        curvature = math.tan(-math.radians(config.max_steer_deg) * turned) / config.wheelbase_m - body.pull_per_m
+        wanted = self.speed * abs(self.speed) * curvature
+        grip = body.grip * config.grip_mps2
+        sideways = grip * math.tanh(wanted / grip)  # understeer: grip runs out softly
         drive = config.motor_accel_mps2 * self.motor * (1.0 + self.motor_disturbance)
-        drive -= config.drag_per_s * self.speed + 0.3 * abs(wanted - sideways) * (1 if self.speed > 0 else -1)
+        drive -= body.drag * config.drag_per_s * self.speed + 0.3 * abs(wanted - sideways) * (1 if self.speed > 0 else -1)
         self._accelerate(drive, h)
         self.yaw_rate = sideways / self.speed + yaw_push if abs(self.speed) > 1e-3 else 0.0
         middle = self.yaw + 0.5 * h * self.yaw_rate
@@ -110,4 +114,4 @@ class Vehicle:
     def _accelerate(self, drive: float, h: float) -> None:
         """Rolling resistance may stop the car but never push it."""
         speed = self.speed + drive * h
-        self.speed = math.copysign(max(0.0, abs(speed) - self.config.rolling_mps2 * h), speed)
+        self.speed = math.copysign(max(0.0, abs(speed) - self.body.drag * self.config.rolling_mps2 * h), speed)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.faults.body import SOUND, Body
 from donkey_aicc.simulator.camera import Camera, CameraConfig
 from donkey_aicc.simulator.lap_counter import LapCounter
 from donkey_aicc.simulator.track import Track
@@ -70,6 +71,7 @@ class World:
         if seed is not None:
             self._seed(seed)
         self.time_s = 0.0
+        self.suffer()
         self._place(self._wanted_pose(pose, offset_m, heading_offset))
         self.camera.reset(self._camera_rng)
         self._laps.reset(self._s_m, 0.0)
@@ -79,6 +81,13 @@ class World:
         """Set the car on the centreline where it left the track; time and laps go on."""
         self._place(self.track.pose_at(self._s_m))
         return self.observe()
+
+    def suffer(self, body: Body = SOUND) -> None:
+        """From the next tick on the car is as faults have made it; without an argument it is sound again."""
+        if body is not self.vehicle.body:
+            self.vehicle.body = body
+            if body.pitch_deg != self.camera.tilt_deg:
+                self.camera.tilt(body.pitch_deg)
 
     def step(self, steering: float | None, throttle: float | None) -> Observation:
         """One tick with commands in [-1, 1] (clipped; None and NaN count as 0). A car that hit a wall stays there."""

@@ -1,4 +1,4 @@
-"""The protocol table and the faults that play it."""
+"""The tables of severities and the faults that play them."""
 
 from dataclasses import astuple, fields
 
@@ -7,10 +7,23 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.faults.fault import COMMAND_SIDE, SENSOR_SIDE, make_fault
-from donkey_aicc.faults.protocols import PROTOCOLS, SEVERITIES, parameters
+from donkey_aicc.faults.body import SOUND, Body, all_at_once
+from donkey_aicc.faults.driven import (
+    COMMAND_FAULTS,
+    D_AUG_DRIVEN,
+    FAULTS,
+    IN_SOFTWARE,
+    PHYSICAL_FAULTS,
+    VISUAL_FAULTS,
+    parameters,
+    refuse_physical,
+)
+from donkey_aicc.faults.fault import make_fault
+from donkey_aicc.faults.protocols import PROTOCOLS, SEVERITIES
 
-EVERY = [(protocol, severity) for protocol in PROTOCOLS for severity in SEVERITIES]
+SENSOR_SIDE = ("dark", "blur", "latency", *VISUAL_FAULTS)
+COMMAND_SIDE = ("bias", "latency", *COMMAND_FAULTS)
+EVERY = [(fault, severity) for fault in FAULTS for severity in SEVERITIES]
 
 
 def frame(seed: int = 0, shape: tuple[int, ...] = (120, 160, 3)) -> np.ndarray:
@@ -26,10 +39,10 @@ def stream(fault, count: int) -> list[int]:
     return [int(fault.sensor.run(image)[0, 0, 0]) for image in numbered(count)]
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", FAULTS)
 def test_every_step_up_in_severity_makes_no_parameter_milder(protocol):
-    rows = [PROTOCOLS[protocol][severity] for severity in SEVERITIES]
-    milder_when_larger = {"luminance_factor", "freeze_every_s"}
+    rows = [FAULTS[protocol][severity] for severity in SEVERITIES]
+    milder_when_larger = {"luminance_factor", "freeze_every_s", "grip", "steering_gain"}
     for low, high in zip(rows, rows[1:], strict=False):
         for field, before, after in zip(fields(low), astuple(low), astuple(high), strict=True):
             assert (after <= before) if field.name in milder_when_larger else (after >= before)
@@ -41,6 +54,7 @@ def test_camera_array_is_never_written_and_never_handed_on(protocol, severity):
     fault = make_fault(protocol, severity)
     assert (fault.sensor is not None) == (protocol in SENSOR_SIDE)
     assert (fault.command is not None) == (protocol in COMMAND_SIDE)
+    assert (fault.body is not None) == (protocol in PHYSICAL_FAULTS)
     if fault.sensor is None:
         return
     image = frame()
@@ -63,6 +77,45 @@ def test_dark_scales_luminance():
     image = frame()
     seen = make_fault("dark", 3, overrides={"luminance_factor": 0.5}).sensor.run(image)
     assert np.abs(seen - image * 0.5).max() <= 0.5
+
+
+def test_exposure_fights_the_dark_late_not_wholly_and_at_the_price_of_noise():
+    image = np.full((60, 80, 3), 120, np.uint8)
+    fault = make_fault("dark", 3, overrides={"luminance_factor": 0.2})
+    seen = [fault.sensor.run(image) for _ in range(60)]
+    brightness = [one.mean() for one in seen]
+    assert brightness[0] == 24 and brightness[5] < 0.9 * brightness[-1] < 0.9 * 120
+    assert brightness[-1] == pytest.approx(2.5 * 24, abs=1) and seen[0].std() == 0 and 2 < seen[-1].std() < 6
+
+
+def test_a_broken_car_is_broken_on_either_side_and_by_all_its_faults():
+    pulls = [make_fault("one_wheel", 3, episode=episode).body.pull_per_m for episode in range(40)]
+    assert 8 < sum(pull > 0 for pull in pulls) < 32
+    both = all_at_once([Body(grip=0.5, pitch_deg=1.0), None, Body(grip=0.5, pitch_deg=2.0)])
+    assert both == Body(grip=0.25, pitch_deg=3.0) and all_at_once([]) == SOUND
+
+
+def test_the_car_is_faster_than_its_pilot_thinks():
+    assert make_fault("speed_mismatch", 3).command.run(0.2, 0.5) == (0.2, 0.5 * parameters("speed_mismatch", 3).throttle_factor)
+    assert make_fault("speed_mismatch", 5).command.run(0.2, 0.0)[1] == 0.0
+
+
+def test_driven_faults_share_no_family_with_the_test_protocols():
+    assert not set(D_AUG_DRIVEN) & set(PROTOCOLS)
+    kinds = {name: {type(row) for row in FAULTS[name].values()} for name in FAULTS}
+    assert not set().union(*(kinds[name] for name in D_AUG_DRIVEN)) & set().union(*(kinds[name] for name in PROTOCOLS))
+    image = cv2.GaussianBlur(frame(), (0, 0), 3.0)
+    for name in VISUAL_FAULTS:  # no change of brightness
+        seen = make_fault(name, 3).sensor.run(image)
+        assert abs(float(seen.mean()) - float(image.mean())) < 6, name
+
+
+def test_what_acts_on_the_car_itself_is_refused_by_name():
+    assert set(IN_SOFTWARE) == set(FAULTS) - set(PHYSICAL_FAULTS)
+    for name in PHYSICAL_FAULTS:
+        with pytest.raises(ConfigError, match=f"{name} acts on the car itself"):
+            refuse_physical(name)
+    refuse_physical("fog")
 
 
 def test_blur_sigma_follows_the_frame_width():
@@ -142,7 +195,9 @@ def test_same_seed_and_episode_same_fault_and_reset_plays_it_again(protocol, sev
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("fog", 1), "protocol must be one of dark, blur, bias, latency; got 'fog'"),
+        (("smoke", 1), "fault must be one of dark, blur, bias, latency, jpeg, .*; got 'smoke'"),
+        (("fog", 1, {"strength": 1.5}), "fog strength must be from 0 to 1, got 1.5"),
+        (("grip", 1, {"grip": 0.0}), "grip grip must be from 0.01 to 10, got 0.0"),
         (("dark", 6), "severity of dark must be one of 1, 2, 3, 4, 5; got 6"),
         (("dark", 1, {"sigma_px": 1.0}), "parameter of dark must be one of luminance_factor; got 'sigma_px'"),
         (("blur", 1, {"sigma_px": float("nan")}), "blur sigma_px must be a finite number >= 0, got nan"),

@@ -36,9 +36,9 @@ def test_an_episode_is_on_from_its_start_until_before_its_stop():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("dark", "must start with a protocol and a severity"),
-        ("dark:", "must start with a protocol and a severity"),
-        ("fog:2", "protocol must be one of dark, blur, bias, latency; got 'fog'"),
+        ("dark", "must start with a fault and a severity"),
+        ("dark:", "must start with a fault and a severity"),
+        ("smoke:2", "fault must be one of dark, blur, bias, latency, jpeg,"),
         ("dark:9", "severity of dark must be one of 1, 2, 3, 4, 5; got 9"),
         ("dark:3@", "'' is no time"),
         ("dark:3@soon", "'soon' is no time"),
@@ -52,4 +52,4 @@ def test_a_mistake_names_the_piece_the_reason_and_the_form(text, reason):
     with pytest.raises(ConfigError) as raised:
         parse_schedule("blur:1," + text)
     message = str(raised.value)
-    assert f"injection {text!r}" in message and reason in message and "PROTOCOL:SEVERITY[@WHEN]" in message
+    assert f"injection {text!r}" in message and reason in message and "FAULT:SEVERITY[@WHEN]" in message

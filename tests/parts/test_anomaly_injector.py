@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.faults.body import SOUND
 from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.faults.schedule import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
@@ -131,8 +132,22 @@ def test_in_a_vehicle_pilot_and_tub_get_the_corrupted_frame():
     assert [row[2:] for row in Tub.rows] == [("", 0, -1)] * 3 + [("dark", 3, 0)] * 3 + [("", 0, -1)] * 2
     assert all(steering == pytest.approx(mean / 255.0) for mean, steering, *_ in Tub.rows)
     dark = PROTOCOLS["dark"][3].luminance_factor
-    assert Tub.rows[4][0] == pytest.approx(100 * dark)
+    assert Tub.rows[3][0] == pytest.approx(100 * dark, abs=0.5)
     assert not car.control.armed  # the vehicle shut it down
+
+
+def test_a_broken_car_is_told_and_recorded_and_sound_again():
+    suffered = []
+    control = InjectionControl(parse_schedule("grip:3@1-2,one_wheel:2@1-2"), physical=True)
+    sensor, command = AnomalyInjector(control, "sensor"), AnomalyInjector(control, "command", suffer=suffered.append)
+    told = []
+    for _ in range(3):
+        sensor.run(None, "local")
+        told.append(command.run(0.1, 0.2, "local"))
+    assert told == [(0.1, 0.2, "", 0, -1), (0.1, 0.2, "grip+one_wheel", 3, 0), (0.1, 0.2, "", 0, -1)]
+    assert [body == SOUND for body in suffered] == [True, False, True] and suffered[1].grip < 1.0 < suffered[1].drag
+    command.shutdown()
+    assert suffered[-1] == SOUND
 
 
 def test_mistakes_are_named():

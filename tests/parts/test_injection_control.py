@@ -3,7 +3,7 @@
 import pytest
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.faults.schedule import parse_schedule
+from donkey_aicc.faults.schedule import Episode, parse_schedule
 from donkey_aicc.parts.injection_control import InjectionButtons, InjectionControl
 
 
@@ -129,7 +129,8 @@ def test_faults_keep_their_state_while_others_come_and_go():
     [
         ({"arm_s": 0}, "AICC_INJECT_ARM_S must be > 0 seconds, got 0"),
         ({"button_severity": 9}, "severity of .* must be one of 1, 2, 3, 4, 5; got 9"),
-        ({"overrides": {"fog": {}}}, "protocol must be one of dark, blur, bias, latency; got 'fog'"),
+        ({"overrides": {"smoke": {}}}, "fault must be one of dark, blur, bias, latency, .*; got 'smoke'"),
+        ({"schedule": (Episode("grip", 3),)}, "grip acts on the car itself and works in the embedded simulator only"),
         ({"overrides": {"dark": {"sigma_px": 1}}}, "parameter of dark must be one of luminance_factor; got 'sigma_px'"),
         ({"rate_hz": 0}, "rate_hz must be > 0, got 0"),
     ],
@@ -140,5 +141,14 @@ def test_mistakes_are_found_before_the_drive(settings, words):
 
 
 def test_unknown_button_is_named():
-    with pytest.raises(ConfigError, match="injection buttons must be among .*; got 'fog'"):
-        InjectionButtons(InjectionControl(), ["fog"])
+    with pytest.raises(ConfigError, match="injection buttons must be among .*; got 'smoke'"):
+        InjectionButtons(InjectionControl(), ["smoke"])
+
+
+def test_faults_of_the_car_itself_need_a_simulated_car():
+    with pytest.raises(ConfigError, match="drag acts on the car itself"):
+        InjectionControl().inject("drag", 3)
+    control = InjectionControl(physical=True)
+    control.inject("drag", 3)
+    control.inject("fog", 2)
+    assert {fault.protocol for fault in control.advance("local")} == {"drag", "fog"}
