@@ -1,4 +1,4 @@
-"""Same seed, same bytes, whatever instructions the processor has: a pilot in single precision once drove differently elsewhere."""
+"""Same seed, same bytes, whatever instructions the processor has: in single precision the pilot once drove differently."""
 
 import hashlib
 import os
