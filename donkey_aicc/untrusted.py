@@ -7,7 +7,9 @@ deeply nested input. A file of ours needs none of that, so none of it gets in.
 import csv
 import json
 import math
+import os
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +29,12 @@ def read_untrusted_json(path: str | Path, most_bytes: int = MAX_JSON_BYTES) -> A
 
 
 def read_bounded(path: str | Path, most_bytes: int) -> bytes:
-    """The bytes of a file of at most that many."""
+    """The bytes of a file of at most that many. Pipes and devices, which may never end, are refused. OSErrors pass."""
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise AiccError(f"{path} must be a file")
     with open(path, "rb") as file:
-        data = file.read(most_bytes + 1)
+        data = file.read(min(found.st_size, most_bytes) + 1)
     if len(data) > most_bytes:
         raise AiccError(f"{path} must have at most {most_bytes} bytes, got more")
     return data
@@ -43,6 +48,16 @@ def parse_json(data: bytes | str, name: str) -> Any:
         return json.loads(text, parse_int=_whole_number, parse_float=_number, parse_constant=_refuse_constant)
     except ValueError as error:
         raise AiccError(f"{name} is not usable JSON ({error})") from None
+
+
+def json_or_none(data: bytes | str) -> Any:
+    """JSON as other programs write it, NaN and long numbers included; None for what cannot be read."""
+    try:
+        text = data if isinstance(data, str) else data.decode(json.detect_encoding(data), "surrogatepass")
+        _check_depth(text, "")
+        return json.loads(text)
+    except (ValueError, AiccError):
+        return None
 
 
 def _whole_number(text: str) -> int:
@@ -64,6 +79,8 @@ def _refuse_constant(text: str) -> None:
 
 def _check_depth(text: str, name: str) -> None:
     """Before the reader sees it: where a library has raised Python's recursion limit, the reader's own stack would end first."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:  # nearly all files
+        return
     depth = 0
     for token in _BRACKETS.finditer(text):
         sign = token[0][0]

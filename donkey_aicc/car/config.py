@@ -108,7 +108,7 @@ def _checked(key: str, value: Any, kind: Any, rule: typing.Mapping[str, Any]) ->
         return None
     expected = next(each for each in allowed if each is not type(None))
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = float(value) if abs(value) < 1e300 else math.inf  # a whole number may be longer than any float
     if rule["choices"] and value not in rule["choices"]:
         raise ConfigError(f"{key} must be one of {', '.join(rule['choices'])}; got {value!r}")
     if type(value) is not expected:

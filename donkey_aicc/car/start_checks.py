@@ -1,12 +1,12 @@
 """Mistakes that end the program before the car moves, in one line each."""
 
-import json
 import sys
 from pathlib import Path
 from types import TracebackType
 
 from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.untrusted import MAX_JSON_BYTES, json_or_none, read_bounded
 
 
 def plain_errors() -> None:
@@ -51,10 +51,10 @@ def check_tub_takes(car: Assembly, inputs: list[str]) -> None:
     if getattr(car.cfg, "AUTO_CREATE_NEW_TUB", False) or not manifest.is_file():
         return
     try:
-        stored = json.loads(manifest.read_text(encoding="utf-8").splitlines()[0])
-    except (ValueError, IndexError, OSError):
+        first = read_bounded(manifest, MAX_JSON_BYTES).split(b"\n")[0]
+    except (AiccError, OSError):
         return  # not for us to judge: donkeycar will say what is wrong with it
-    if stored != inputs:
+    if json_or_none(first) not in (None, inputs):
         raise AiccError(
             f"the tub in {car.cfg.DATA_PATH} was recorded with other channels, and donkeycar cannot add to it: "
             "move it away, or set AUTO_CREATE_NEW_TUB = True in myconfig.py"

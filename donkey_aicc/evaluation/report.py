@@ -1,6 +1,5 @@
 """results.json, CSV tables, PNG and SVG figures and one index.html from the results of an evaluation."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from donkey_aicc.evaluation.html_page import render_page
 from donkey_aicc.evaluation.result_tables import all_tables
 from donkey_aicc.files import write_atomic, write_json
 from donkey_aicc.progress import progress
+from donkey_aicc.untrusted import read_untrusted_json
 
 RESULTS, RUNTIME, PAGE = "results.json", "runtime.json", "index.html"
 
@@ -49,8 +49,8 @@ def read_results(folder: str | Path) -> dict[str, Any]:
     """What `write_report` wrote, runtime included, so that the page can be drawn anew."""
     path = Path(folder) / RESULTS
     try:
-        results = json.loads(path.read_text(encoding="utf-8"))
-        results["runtime"] = json.loads((Path(folder) / RUNTIME).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        results = read_untrusted_json(path)
+        results["runtime"] = read_untrusted_json(Path(folder) / RUNTIME)
+    except (OSError, AiccError, TypeError) as error:
         raise AiccError(f"{path} cannot be read ({error}); make it with: donkey-aicc evaluate --out {folder}") from error
     return results

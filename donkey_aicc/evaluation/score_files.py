@@ -1,6 +1,5 @@
 """The score tables of one evaluation in a folder: calibration, augmented, test, ood_<protocol>, imagined; of one bundle."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.files import write_json
 from donkey_aicc.scoring.imagined_table import ImaginedTable
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.untrusted import read_untrusted_json
 
 MARK = "scores.json"  # names the bundle that made the tables
 NAMES = ("calibration", "augmented", "test")
@@ -76,8 +76,8 @@ def check_mark(folder: Path, fingerprint: str | None) -> bool:
     if not path.is_file():
         return False
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))["bundle"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        stored = read_untrusted_json(path)["bundle"]
+    except (OSError, AiccError, KeyError, TypeError) as error:
         raise AiccError(f"{path} is damaged ({error!r}); remove {folder} and score again") from error
     if fingerprint is not None and stored != fingerprint:
         raise AiccError(f"mixed bundles: the score tables in {folder} were made with another bundle; score them again")

@@ -2,7 +2,8 @@
 
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import donkey_aicc
 from donkey_aicc.errors import AiccError
@@ -14,6 +15,7 @@ KIND = "donkey_aicc bundle"
 SCHEMA_VERSION = 1
 WEIGHT_FILES = {"vae": "vae.safetensors", "dynamics": "dynamics.safetensors", "safety": "safety.safetensors"}
 CALIBRATOR = "calibrator.json"
+MOST_FRAMES = 10_000
 CONTEXT = 100  # frames of history that the scores look at
 SINGLE, HISTORY, NO_PREDICTOR = "single", "history", "none"  # kinds of safety predictor
 
@@ -88,8 +90,9 @@ def read_manifest(path: str | Path) -> Manifest:
         manifest = Manifest(**{name: value for name, value in stored.items() if name in known})
     except TypeError as error:
         raise AiccError(f"{folder / MANIFEST} is incomplete ({error}); copy the bundle again or retrain it") from error
+    _check_kinds(folder, manifest)
     _check_files_listed(folder, manifest)
-    _check_lags(folder, manifest.lags)
+    _check_frames(folder, manifest)
     return manifest
 
 
@@ -108,16 +111,39 @@ def _stored_manifest(folder: Path) -> Any:
         raise AiccError(f"{folder / MANIFEST} is truncated or damaged ({error}); copy the bundle again") from error
 
 
+def _check_kinds(folder: Path, manifest: Manifest) -> None:
+    """Every field holds what the class above says."""
+    for name, kind in get_type_hints(Manifest).items():
+        if not _fits(getattr(manifest, name), kind):
+            said = str(getattr(kind, "__name__", kind) if isinstance(kind, type) else kind)
+            raise AiccError(f"{folder / MANIFEST}: {name} must be {said}, got {getattr(manifest, name)!r}")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if kind is Any:
+        return True
+    if isinstance(kind, UnionType):
+        return any(_fits(value, each) for each in get_args(kind))
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(_fits(each, get_args(kind)[0]) for each in value)
+    if get_origin(kind) is dict:
+        return isinstance(value, dict) and all(_fits(each, get_args(kind)[1]) for each in value.values())
+    return type(value) in ((int, float) if kind is float else (kind,))
+
+
 def _check_files_listed(folder: Path, manifest: Manifest) -> None:
-    if not isinstance(manifest.files, dict):
-        raise AiccError(f"{folder / MANIFEST}: files must be a table of file hashes, got {manifest.files!r}")
     for name in manifest.weight_files.values():
         entry = manifest.files.get(name)
-        if not isinstance(entry, dict) or "sha256" not in entry or "bytes" not in entry:
+        if entry is None or not isinstance(entry.get("sha256"), str) or not isinstance(entry.get("bytes"), int):
             raise AiccError(f"{folder / MANIFEST} holds no hash of {name}; copy the bundle again or retrain it")
 
 
-def _check_lags(folder: Path, lags: Any) -> None:
-    whole = isinstance(lags, list) and all(type(lag) is int for lag in lags)
-    if not whole or lags[:1] != [0] or lags != sorted(set(lags)) or lags[-1] > CONTEXT:
+def _check_frames(folder: Path, manifest: Manifest) -> None:
+    """Counts of frames: how far ahead, how far back, how much history."""
+    horizons, lags = manifest.horizons, manifest.lags
+    if not horizons or horizons != sorted(set(horizons)) or not 1 <= horizons[0] <= horizons[-1] <= MOST_FRAMES:
+        raise AiccError(f"{folder / MANIFEST}: horizons must be frame counts 1 <= ... <= {MOST_FRAMES}, got {horizons!r}")
+    if not 1 <= manifest.context <= MOST_FRAMES:
+        raise AiccError(f"{folder / MANIFEST}: context must be from 1 to {MOST_FRAMES} frames, got {manifest.context}")
+    if lags[:1] != [0] or lags != sorted(set(lags)) or lags[-1] > CONTEXT:
         raise AiccError(f"{folder / MANIFEST}: lags must be frame counts 0 < ... <= {CONTEXT} that begin with 0, got {lags!r}")

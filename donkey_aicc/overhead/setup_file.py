@@ -1,6 +1,5 @@
 """The setup file: everything that turns an overhead video into positions on the track."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +30,7 @@ KEYS = {
     "smooth",
     "reverse",
 }
+LARGEST = 1e5  # of any number: no pixel and no metre of a room is beyond
 MOST_POINTS = 2000  # of the floor, of the centreline, of a straight thing
 MARKER_KEYS = {"hsv_low", "hsv_high", "size_m", "height_m"}
 
@@ -172,7 +172,7 @@ def _object(value: Any, name: str, allowed: set[str]) -> Mapping[str, Any]:
 def _size(given: Any, video: tuple[int, int] | None) -> tuple[int, int]:
     if given is None and video is not None:
         return video
-    if not (isinstance(given, list) and len(given) == 2 and all(isinstance(v, int) and v >= 16 for v in given)):
+    if not (isinstance(given, list) and len(given) == 2 and all(isinstance(v, int) and 16 <= v <= LARGEST for v in given)):
         raise ConfigError(f"image_size_px must be [width, height] in whole pixels, got {given!r}")
     size = (given[0], given[1])
     if video is not None and size != video:
@@ -181,8 +181,8 @@ def _size(given: Any, video: tuple[int, int] | None) -> tuple[int, int]:
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(f"{name} must be a number, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST <= value <= LARGEST:
+        raise ConfigError(f"{name} must be a number from -{LARGEST:g} to {LARGEST:g}, got {value!r}")
     return float(value)
 
 

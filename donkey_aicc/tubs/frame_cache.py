@@ -20,10 +20,12 @@ from typing import BinaryIO
 
 import numpy as np
 
+from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.preprocess import IMAGE_SIZE
 from donkey_aicc.progress import Progress
 from donkey_aicc.tubs.drive import digest_frame
-from donkey_aicc.tubs.image_file import decode_image_file
+from donkey_aicc.tubs.image_file import MAX_IMAGE_BYTES, decode_image_file
+from donkey_aicc.untrusted import read_bounded, read_untrusted_json
 
 CACHE_VERSION = 1  # raise when decoding or resizing changes
 FRAMES, DESCRIPTION, ORIGIN = "frames.npy", "description.npz", "origin.json"
@@ -93,8 +95,8 @@ def cache_key(image_paths: Sequence[ImageFile], record_ids: Sequence[int]) -> st
     digest.update("\n".join(lines).encode(errors="surrogatepass"))
     for path in existing[:: max(len(existing) // SAMPLES, 1)][:SAMPLES]:
         try:
-            digest.update(Path(path).read_bytes())
-        except OSError:
+            digest.update(read_bounded(path, MAX_IMAGE_BYTES))
+        except (OSError, AiccError):
             digest.update(b"unreadable")
     return digest.hexdigest()
 
@@ -196,8 +198,8 @@ def _drop_older(entry: Path, tub: Path) -> None:
         if other == entry or other.name.startswith(BUILDING):
             continue
         try:
-            origin = json.loads((other / ORIGIN).read_text(encoding="utf-8"))["tub"]
-        except (OSError, ValueError, KeyError, TypeError):
+            origin = read_untrusted_json(other / ORIGIN)["tub"]
+        except (OSError, AiccError, KeyError, TypeError):
             continue
         if origin == str(tub.resolve()):
             shutil.rmtree(other, ignore_errors=True)

@@ -1,18 +1,24 @@
 """Opens one image file of a tub and says what is wrong with it, if anything."""
 
 import hashlib
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
 import numpy as np
+from PIL import Image
 
+from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.untrusted import read_bounded
 
 OK, MISSING, ZERO_BYTE, TRUNCATED, UNREADABLE = range(5)
 STATUS_NAMES = ("ok", "missing", "zero-byte", "truncated", "unreadable")
 
 JPEG_START, JPEG_SCAN, JPEG_END = b"\xff\xd8", b"\xff\xda", b"\xff\xd9"
+MAX_IMAGE_BYTES = 32 << 20
+MAX_PIXELS = 40_000_000
 PNG_START, PNG_END = b"\x89PNG", b"IEND"
 
 
@@ -34,15 +40,17 @@ def decode_image_file(path: str | Path | None) -> DecodedImage:
     if path is None:
         return DecodedImage(MISSING)
     try:
-        data = Path(path).read_bytes()
+        data = read_bounded(path, MAX_IMAGE_BYTES)
     except FileNotFoundError:
         return DecodedImage(MISSING)
-    except OSError:
+    except (OSError, AiccError):
         return DecodedImage(UNREADABLE)
     if not data:
         return DecodedImage(ZERO_BYTE)
     if is_truncated(data):
         return DecodedImage(TRUNCATED)
+    if _pixels(data) > MAX_PIXELS:
+        return DecodedImage(UNREADABLE)
     return _decode(data)
 
 
@@ -61,10 +69,24 @@ def is_truncated(data: bytes) -> bool:
 def decode_whole(path: Path) -> np.ndarray | None:
     """(height, width, 3) uint8 RGB for people to look at, None if the file cannot be read."""
     try:
-        stored = cv2.imdecode(np.fromfile(path, dtype=np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
-    except (OSError, cv2.error):
+        data = read_bounded(path, MAX_IMAGE_BYTES)
+        if _pixels(data) > MAX_PIXELS:
+            return None
+        stored = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+    except (OSError, AiccError, cv2.error):
         return None
     return None if stored is None else np.asarray(stored[:, :, ::-1])
+
+
+def _pixels(data: bytes) -> int:
+    """Width times height as the file's head says it: a few bytes can claim gigabytes."""
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            return int(image.width * image.height)
+    except Image.DecompressionBombError:
+        return MAX_PIXELS + 1
+    except Exception:  # Pillow's own, of many kinds; OpenCV will say whether it can read the file
+        return 0
 
 
 def _decode(data: bytes) -> DecodedImage:

@@ -50,7 +50,7 @@ class TubContents:
 
 
 def _image_path(folder: str, name: Any) -> str | None:
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(name, str) or not name.strip() or "\0" in name:  # no file system has such a name
         return None
     # Only the last part counts: tubs that were moved between machines may hold absolute or Windows paths.
     return os.path.join(folder, name.replace("\\", "/").rsplit("/", 1)[-1])

@@ -4,14 +4,14 @@ Donkeycar's own class opens files for writing, trusts line lengths and stops at 
 reads, takes every record it can parse and says what it could not.
 """
 
-import json
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from donkey_aicc.errors import DAMAGE
+from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.tubs.findings import LOSS, NOTE, Finding, found
 from donkey_aicc.tubs.tub_contents import LARGEST_INDEX, Record, TubContents, in_index_order, missing_indices, number, text
+from donkey_aicc.untrusted import MAX_JSON_BYTES, MAX_TABLE_BYTES, json_or_none, read_bounded
 
 MANIFEST = "manifest.json"
 
@@ -75,20 +75,17 @@ class _Manifest:
 
     def _lines(self, path: Path) -> tuple[list[list[Any]], list[dict[str, Any]], bool]:
         try:
-            lines = (path / MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
+            lines = read_bounded(path / MANIFEST, MAX_JSON_BYTES).decode("utf-8", "replace").splitlines()
+        except (OSError, AiccError):
             return [], [], True
         lists, objects, damaged = [], [], False
         for line in filter(str.strip, lines):
-            try:
-                value = json.loads(line)
-            except (ValueError, RecursionError):
-                damaged = True
-                continue
+            value = json_or_none(line)
             if isinstance(value, list):
                 lists.append(value)
             elif isinstance(value, dict):
                 objects.append(value)
+            damaged |= value is None
         return lists, objects, damaged
 
     def _catalog_line(self, entry: dict[str, Any]) -> None:
@@ -128,9 +125,9 @@ def _catalogs_to_read(path: Path, manifest: _Manifest) -> tuple[list[str], list[
 
 def _read_catalog(path: Path) -> tuple[list[Record], list[Finding]]:
     try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        return [], found(LOSS, "catalog-unreadable", f"{path.name} cannot be read: {error.strerror}")
+        lines = read_bounded(path, MAX_TABLE_BYTES).split(b"\n")
+    except (OSError, AiccError) as error:
+        return [], found(LOSS, "catalog-unreadable", f"{path.name} cannot be read: {getattr(error, 'strerror', error)}")
     records, bad = [], []
     for row, line in enumerate(lines, start=1):
         if line.strip():
@@ -144,10 +141,7 @@ def _read_catalog(path: Path) -> tuple[list[Record], list[Finding]]:
 
 
 def _parse(line: bytes) -> Record | None:
-    try:
-        values = json.loads(line)  # also takes NaN and Infinity, which some writers leave unquoted
-    except (ValueError, RecursionError):
-        return None
+    values = json_or_none(line)  # also takes NaN and Infinity, which some writers leave unquoted
     index = number(values.get("_index")) if isinstance(values, dict) else -1.0
     if not 0 <= index < LARGEST_INDEX:
         return None
@@ -157,9 +151,9 @@ def _parse(line: bytes) -> Record | None:
 def _check_line_lengths(path: Path, lines: list[bytes]) -> list[Finding]:
     """Donkeycar seeks by the stored line lengths: if they are wrong, it reads other records than we do."""
     try:
-        stored = json.loads(path.with_suffix(".catalog_manifest").read_bytes())
+        stored = json_or_none(read_bounded(path.with_suffix(".catalog_manifest"), MAX_JSON_BYTES))
         lengths = [int(length) for length in stored["line_lengths"]]
-    except (OSError, *DAMAGE):
+    except (OSError, AiccError, *DAMAGE):
         return found(NOTE, "catalog-manifest", f"{path.stem}.catalog_manifest is missing or damaged (not needed here)")
     actual = [len(line) + 1 for line in lines[:-1]] + ([len(lines[-1])] if lines[-1] else [])
     if lengths == actual or sum(lengths) == sum(actual):  # Windows line ends shift single lengths but not the sum

@@ -1,12 +1,13 @@
 """Reads a version 1 tub: one record_N.json per frame beside its image, and meta.json."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
+from donkey_aicc.errors import AiccError
 from donkey_aicc.tubs.findings import LOSS, NOTE, Finding, found
 from donkey_aicc.tubs.tub_contents import Record, TubContents, in_index_order, missing_indices, number, text
+from donkey_aicc.untrusted import MAX_JSON_BYTES, json_or_none, read_bounded
 
 RECORD_NAME = re.compile(r"record_(\d{1,15})\.json")
 
@@ -54,8 +55,8 @@ def _read_meta(path: Path) -> tuple[dict[str, str], list[Finding]]:
 
 def _read_json(path: Path) -> dict[str, Any] | None:
     try:
-        values = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        values = json_or_none(read_bounded(path, MAX_JSON_BYTES))
+    except (OSError, AiccError):
         return None
     return values if isinstance(values, dict) else None
 

@@ -19,7 +19,6 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.manifest import MANIFEST, read_manifest
 from donkey_aicc.nets.pilot_file import load_pilot, save_pilot
 from donkey_aicc.nets.pilot_net import PilotNet
-from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.overhead.setup_file import load_setup
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.tubs.labels import read_label_csv
@@ -90,8 +89,7 @@ def _manifest(folder: Path) -> Door:
     bundle = make_bundle(folder / "bundle")
 
     def load() -> Any:
-        manifest = read_manifest(bundle)
-        return manifest, ActionStats.from_json(manifest.action_stats)
+        return Bundle.load(bundle), read_manifest(bundle)
 
     return _file_door("manifest.json", bundle / MANIFEST, load)
 
@@ -151,7 +149,7 @@ def _scores(folder: Path) -> Door:
     return _file_door("score table", path, lambda: ScoreTable.load(path), as_json=False)
 
 
-def _tub(folder: Path) -> Path:
+def good_tub(folder: Path) -> Path:
     """Version 2, written by hand, small."""
     tub = folder / "tub"
     (tub / "images").mkdir(parents=True)
@@ -193,7 +191,7 @@ def _line_mutations(good: bytes) -> st.SearchStrategy[bytes]:
 
 
 def _tub_door(name: str, folder: Path, file: str) -> Door:
-    tub = _tub(folder)
+    tub = good_tub(folder)
     path = tub / file
 
     def load(data: bytes) -> Any:

@@ -35,7 +35,7 @@ def test_the_lens_may_be_given_by_straight_lines(inputs):
         ({"centreline_m": [[0, 0], [1, 1]]}, "at least 3 different points, got 2"),
         ({"centreline_px": [[0, 0]]}, "either as centreline_m or as centreline_px"),
         ({"floor_points": []}, "at least 4 points, got 0"),
-        ({"floor_points": [{"px": [1, 2], "m": [1, None]}]}, "floor_points m must be a number, got None"),
+        ({"floor_points": [{"px": [1, 2], "m": [1, None]}]}, "floor_points m must be a number from -100000 to 100000, got None"),
         ({"floor_points": [{"px": [1], "m": [1, 1]}]}, "point 1 must be a pair"),
         ({"marker": {"hsv_low": [0, 200, 0], "hsv_high": [9, 100, 255]}}, "range is impossible"),
         ({"marker": None}, "marker must be an object"),

@@ -1,0 +1,79 @@
+"""Files that never end, or are far larger than they look: refused in words, without waiting and without filling the memory."""
+
+import os
+import struct
+import tracemalloc
+import zlib
+
+import pytest
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.manifest import read_manifest
+from donkey_aicc.tubs.image_file import UNREADABLE, decode_image_file
+from donkey_aicc.tubs.load import load_drives
+from donkey_aicc.untrusted import json_or_none, read_table, read_untrusted_json
+from tests.hostile.doors import good_tub
+
+ENDLESS = ("pipe", "device")
+
+
+def endless(path, kind):
+    path.unlink(missing_ok=True)
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
+    return path
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+@pytest.mark.parametrize("read", [read_untrusted_json, read_table])
+def test_what_never_ends_is_no_file(tmp_path, kind, read):
+    with pytest.raises(AiccError, match="must be a file"):
+        read(endless(tmp_path / "given", kind))
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_a_bundle_with_an_endless_manifest_is_refused(tmp_path, kind):
+    endless(tmp_path / "manifest.json", kind)
+    with pytest.raises(AiccError, match="must be a file"):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+@pytest.mark.parametrize("name", ["manifest.json", "catalog_0.catalog_manifest", "images/2_cam_image_array_.jpg"])
+def test_a_tub_with_an_endless_file_is_read_without_it(tmp_path, kind, name):
+    tub = good_tub(tmp_path)
+    endless(tub / name, kind)
+    loaded = load_drives([tub], cache_dir=tmp_path / "cache", min_length=1)
+    assert sum(len(drive) for drive in loaded.sequences) == (3 if "images" in name else 4)
+
+
+def test_an_image_name_cannot_leave_the_tub(tmp_path):
+    tub = good_tub(tmp_path)
+    (tub / "images/2_cam_image_array_.jpg").rename(tmp_path / "outside.jpg")
+    catalog = tub / "catalog_0.catalog"
+    catalog.write_text(catalog.read_text().replace("2_cam_image_array_.jpg", "../../outside.jpg"))
+    loaded = load_drives([tub], cache_dir=tmp_path / "cache", min_length=1)
+    assert sum(len(drive) for drive in loaded.sequences) == 3
+
+
+def test_a_small_file_that_claims_a_huge_picture_is_not_unpacked(tmp_path):
+    side = 30_000
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = zlib.compress(bytes(1000), 9)
+    head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
+    tracemalloc.start()
+    try:
+        assert decode_image_file(tmp_path / "bomb.png").status == UNREADABLE
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_nested_lines_are_refused_before_the_reader_sees_them():
+    """Where a library has raised the recursion limit, Python's own reader ends the whole program."""
+    assert json_or_none(b"[" * 1_000_000) is None
+    assert json_or_none(b'{"a": [1, NaN]}')["a"][0] == 1
+    assert json_or_none(b'"' + b"[" * 5000 + b'"') == "[" * 5000  # brackets in a text are no nesting
