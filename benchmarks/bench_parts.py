@@ -83,9 +83,9 @@ def bench_costs(bundle: Bundle, calibrator: AnomalyTemperature) -> None:
     times: dict[str, list[float]] = {name: [] for name in ("predictor", "TTA (9 views)", "scorer", "calibrator", "control path")}
     for number, image in enumerate(frames(240)):
         marks = [time.perf_counter()]
-        predictor.run(image, 0.1, 0.3)
+        predictor.run(image, 0.1)
         marks.append(time.perf_counter())
-        p_tta, _, frame_scores = tta.run(image, 0.1, 0.3)
+        p_tta, _, frame_scores = tta.run(image, 0.1)
         marks.append(time.perf_counter())
         scored = scorer.run(image, 0.1, 0.3)
         marks.append(time.perf_counter())

@@ -136,7 +136,7 @@ def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay") -> Any
     )
     confidence = AnomalyCalibrator(calibrator, monitor.bundle.horizons, max_age_s=car.config.max_score_age_s)
     p = channels.P_TTA if calibrator is None or calibrator.uses_tta else channels.P_SAFE
-    car.V.add(tta, inputs=[channels.IMAGE, *SENT], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
+    car.V.add(tta, inputs=[channels.IMAGE, channels.STEERING], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
     said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
     car.V.add(confidence, inputs=[p, *SCORES, channels.FRAME_SCORES], outputs=said)
     car.recorded |= MONITOR_CHANNELS

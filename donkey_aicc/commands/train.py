@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--predictor",
         default="direct",
         choices=["direct", "history"],
-        help="what the safety predictor looks at: the newest frame, or also two older ones and the commands (default direct)",
+        help="what the safety predictor looks at: the newest frame, or also two older ones and the steering (default direct)",
     )
     parser.add_argument(
         "--split",

@@ -1,7 +1,8 @@
-"""What a safety predictor with history looks at: a few frames of the last moments and the commands sent with them.
+"""What a safety predictor with history looks at: a few frames of the last moments and the steering sent with them.
 
 The same code stacks the input while training, scoring and driving. At the start of a sequence, where the past is missing, the
-first frame and its command stand for it.
+first frame and its steering stand for it. The throttle is left out: on the car a governor may still lower it after the
+prediction, and a replayed tub would then show the net something else than the car did.
 """
 
 from typing import Any
@@ -12,11 +13,11 @@ from donkey_aicc.nets.preprocess import ActionStats
 
 LAGS = (0, 2, 5)  # frames back, the newest first; 0.1 s and 0.25 s at 20 Hz
 NO_HISTORY = (0,)
-_COMMANDS = 2  # steering and throttle
+_COMMANDS = 1  # steering
 
 
 def input_channels(lags: tuple[int, ...]) -> int:
-    """Channels of the predictor's input: three per frame, and with history two planes of commands per frame."""
+    """Channels of the predictor's input: three per frame, and with history a plane of steering per frame."""
     return 3 if lags == NO_HISTORY else (3 + _COMMANDS) * len(lags)
 
 
@@ -28,14 +29,14 @@ def frames_in(channels: int) -> int:
 def stacked(frames: np.ndarray, commands: np.ndarray, stats: ActionStats) -> np.ndarray:
     """frames (B, n, 64, 64, 3) uint8, newest first, commands (B, n, 2) as sent -> (B, C, 64, 64) float32.
 
-    Frames in [0, 1]; commands in their own training spread, each as a plane of equal values. One frame alone has no planes.
+    Frames in [0, 1]; steering in its own training spread, each as a plane of equal values. One frame alone has no plane.
     """
     batch, count, height, width, _ = frames.shape
     pictures = frames.transpose(0, 1, 4, 2, 3).reshape(batch, 3 * count, height, width).astype(np.float32)
     pictures /= np.float32(255.0)
     if count == 1:
         return pictures
-    numbers = stats.normalise(commands).reshape(batch, _COMMANDS * count, 1, 1)
+    numbers = stats.normalise(commands)[:, :, :_COMMANDS].reshape(batch, _COMMANDS * count, 1, 1)
     return np.concatenate([pictures, np.broadcast_to(numbers, (batch, _COMMANDS * count, height, width))], axis=1)
 
 

@@ -44,5 +44,5 @@ class ImaginedPredictor:
         count = frames_in(self.safety.inputs)
         if count == 1:
             return frames
-        planes = action.repeat(len(self.horizons), count)[:, :, None, None].expand(-1, -1, *frames.shape[2:])
+        planes = action[:, :1].repeat(len(self.horizons), count)[:, :, None, None].expand(-1, -1, *frames.shape[2:])
         return torch.cat([frames.repeat(1, count, 1, 1), planes], dim=1)

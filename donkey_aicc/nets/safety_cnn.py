@@ -1,4 +1,4 @@
-"""Safety predictor g: a camera frame, or a few with their commands -> one logit per horizon ("still safe k steps from now?")."""
+"""Safety predictor g: a camera frame, or a few with their steering -> one logit per horizon ("still safe k steps from now?")."""
 
 from collections.abc import Mapping
 from itertools import pairwise

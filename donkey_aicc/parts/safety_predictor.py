@@ -17,9 +17,9 @@ _NO_COMMAND = np.zeros((1, 2), dtype=np.float32)
 
 
 class SafetyPredictor:
-    """Donkeycar part: image, steering, throttle -> p_safe, one probability per horizon; an empty list when there is none.
+    """Donkeycar part: image, steering -> p_safe, one probability per horizon; an empty list when there is none.
 
-    A predictor with history remembers the last frames and commands; one without takes no notice of the commands.
+    A predictor with history remembers the last frames and their steering; one without takes no notice of the steering.
     An empty list and not None, because donkeycar keeps a channel's old value when a part returns None.
     """
 
@@ -34,17 +34,17 @@ class SafetyPredictor:
         """The next frame is the first of a new sequence."""
         self._history.reset()
 
-    def run(self, image: np.ndarray | None, steering: Any = None, throttle: Any = None) -> list[float]:
+    def run(self, image: np.ndarray | None, steering: Any = None) -> list[float]:
         """image: (H, W[, C]) of any size; never raises."""
-        images = self.to_input(image, steering, throttle)
+        images = self.to_input(image, steering)
         if images is None:
             return []
         with torch.inference_mode():
             return finite_list(torch.sigmoid(self.net(images))[0])
 
-    def to_input(self, image: Any, steering: Any = None, throttle: Any = None) -> torch.Tensor | None:
+    def to_input(self, image: Any, steering: Any = None) -> torch.Tensor | None:
         """(1, C, 64, 64) for the net, or None for a frame that cannot be used: the next one then starts a sequence."""
-        command = self._command(steering, throttle)
+        command = self._command(steering)
         try:
             if image is not None and command is not None:
                 return torch.from_numpy(self._history.push(to_model_image(image)[None], command)).to(self._device)
@@ -55,12 +55,12 @@ class SafetyPredictor:
         self.reset()
         return None
 
-    def _command(self, steering: Any, throttle: Any) -> np.ndarray | None:
-        """(1, 2) within [-1, 1] as tubs are read, or None where a predictor with history lacks it."""
+    def _command(self, steering: Any) -> np.ndarray | None:
+        """(1, 2), the steering within [-1, 1] as tubs are read, or None where a predictor with history lacks it."""
         if not self._needs_command:
             return _NO_COMMAND
         try:
-            command = np.array([[steering, throttle]], dtype=np.float32)
+            command = np.array([[steering, 0.0]], dtype=np.float32)
         except (TypeError, ValueError):
             return None
         return np.clip(command, -1.0, 1.0) if np.isfinite(command).all() else None

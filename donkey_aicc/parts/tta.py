@@ -58,14 +58,14 @@ class TTA:
         self._last_s: float | None = None
         self.predictor.reset()
 
-    def run(self, image: np.ndarray | None, steering: Any = None, throttle: Any = None) -> Any:
+    def run(self, image: np.ndarray | None, steering: Any = None) -> Any:
         """Never raises; without a usable frame the lists are empty."""
         with self._right_of_way:
-            return self._predict(image, steering, throttle)
+            return self._predict(image, steering)
 
-    def _predict(self, image: np.ndarray | None, steering: Any, throttle: Any) -> Any:
+    def _predict(self, image: np.ndarray | None, steering: Any) -> Any:
         number = self._next_number()
-        images = self.predictor.to_input(image, steering, throttle)
+        images = self.predictor.to_input(image, steering)
         if images is None:
             self.reset()
             return ([], [], {}) if self.details else []

@@ -45,7 +45,7 @@ class Plan:
     cte_centre: float = 0.0
     lane_half_width: float | None = None
     horizons: tuple[int, ...] = HORIZONS
-    predictor: str = SINGLE  # HISTORY: several frames and commands; NO_PREDICTOR: world model only, no labels needed
+    predictor: str = SINGLE  # HISTORY: several frames and their steering; NO_PREDICTOR: world model only, no labels needed
     split_mode: str = AUTO
     guard_s: float = GUARD_S
     data: dict[str, Any] = field(default_factory=dict)  # goes into the manifest: tubs, label source, ...

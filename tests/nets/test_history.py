@@ -39,9 +39,9 @@ def test_frames_come_newest_first_and_the_first_stands_for_what_was_before_it():
     for t, seen in enumerate(inputs):
         for place, number in enumerate([t, max(t - 2, 0), max(t - 5, 0)]):
             np.testing.assert_array_equal(seen[:, 3 * place : 3 * place + 3], images_to_tensor(images[number]).numpy())
-            planes = seen[:, 9 + 2 * place : 11 + 2 * place]
+            planes = seen[:, 9 + place : 10 + place]
             np.testing.assert_array_equal(
-                planes, np.broadcast_to(STATS.normalise(commands[number])[:, :, None, None], planes.shape)
+                planes, np.broadcast_to(STATS.normalise(commands[number])[:, :1, None, None], planes.shape)
             )
     assert lagged(np.array([0, 7]), LAGS).tolist() == [[0, 0, 0], [7, 5, 2]]
 
@@ -71,7 +71,7 @@ def test_the_imagined_predictor_asks_about_starts_of_sequences():
     frames, action = torch.rand(4, 3, 64, 64), torch.tensor([[0.1, 0.2], [0.3, 0.4]])
     seen = predictor._input(frames, action)
     assert torch.equal(seen, without_past(seen)) and torch.equal(seen[:, :3], frames)
-    assert seen[:, 9:11, 0, 0].tolist() == action.repeat(2, 1).tolist()
+    assert seen[:, 9:12, 0, 0].tolist() == action[:, :1].repeat(2, 3).tolist()
 
 
 def test_a_bundle_knows_its_history_and_refuses_another(tmp_path):
@@ -83,7 +83,7 @@ def test_a_bundle_knows_its_history_and_refuses_another(tmp_path):
     x = torch.from_numpy(stacked(images.swapaxes(0, 1), commands.swapaxes(0, 1), bundle.action_stats))
     assert bundle.lags == LAGS and torch.allclose(bundle.safety(x), net(x))
     write_manifest(tmp_path / "b", replace(written, lags=[0]))
-    with pytest.raises(AiccError, match="takes 15 input channels"):
+    with pytest.raises(AiccError, match="takes 12 input channels"):
         Bundle.load(tmp_path / "b")
     for bad in ([], [1, 2], [0, 5, 2], [0, 1.5], "02", [0, 4000], None):
         write_manifest(tmp_path / "b", replace(written, lags=bad))

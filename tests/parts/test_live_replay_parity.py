@@ -89,7 +89,7 @@ def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, con
     predicted = [channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES]
     patient = {"gap_s": 60.0}  # whatever else this machine does; the reader is told the same
     tta = TTA(SafetyPredictor(bundle), seed=4, details=True, **patient)
-    vehicle.add(tta, inputs=[channels.IMAGE, *sent], outputs=predicted)
+    vehicle.add(tta, inputs=[channels.IMAGE, channels.STEERING], outputs=predicted)
     settings = replace(small["settings"], seed=4)
     scorer = WorldModelScorer(bundle, statistics, settings, **patient)
     scored = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID]

@@ -75,22 +75,22 @@ def test_views_must_be_positive(bundle):
 
 def test_history_is_forgotten_where_a_new_sequence_starts(history_bundle, camera):
     predictor = SafetyPredictor(history_bundle)
-    first = predictor.run(camera(0), 0.1, 0.3)
-    later = predictor.run(camera(1), 0.2, 0.3)
-    assert later != SafetyPredictor(history_bundle).run(camera(1), 0.2, 0.3)  # the past counts
-    for break_off in (predictor.reset, predictor.shutdown, lambda: predictor.run(None, 0.1, 0.3), TTA(predictor).reset):
+    first = predictor.run(camera(0), 0.1)
+    later = predictor.run(camera(1), 0.2)
+    assert later != SafetyPredictor(history_bundle).run(camera(1), 0.2)  # the past counts
+    for break_off in (predictor.reset, predictor.shutdown, lambda: predictor.run(None, 0.1), TTA(predictor).reset):
         break_off()
-        assert [predictor.run(camera(0), 0.1, 0.3), predictor.run(camera(1), 0.2, 0.3)] == [first, later]
+        assert [predictor.run(camera(0), 0.1), predictor.run(camera(1), 0.2)] == [first, later]
 
 
-@pytest.mark.parametrize("command", [(None, 0.3), (0.1, float("nan")), ("left", 0.3)])
-def test_without_a_command_a_predictor_with_history_says_nothing(history_bundle, camera, command):
+@pytest.mark.parametrize("steering", [None, float("nan"), "left"])
+def test_without_a_command_a_predictor_with_history_says_nothing(history_bundle, camera, steering):
     predictor = SafetyPredictor(history_bundle)
-    assert predictor.run(camera(0), *command) == [] and TTA(predictor).run(camera(0), *command) == []
+    assert predictor.run(camera(0), steering) == [] and TTA(predictor).run(camera(0), steering) == []
 
 
 def test_a_gap_in_time_starts_the_history_again(history_bundle, camera, clock):
     tta = TTA(SafetyPredictor(history_bundle), views=2, gap_s=0.5, clock=clock)
-    first = tta.run(camera(0), 0.1, 0.3)
+    first = tta.run(camera(0), 0.1)
     clock.now += 0.6
-    assert tta.run(camera(0), 0.1, 0.3) == first
+    assert tta.run(camera(0), 0.1) == first

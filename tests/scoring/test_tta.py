@@ -94,7 +94,7 @@ def test_no_views_are_refused(images):
 
 def test_all_frames_of_a_history_get_the_same_view_and_the_commands_stay():
     frame = torch.rand(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
-    planes = torch.full((2, 6, 64, 64), 1.7)
+    planes = torch.full((2, 3, 64, 64), 1.7)
     x = torch.cat([frame, frame, 0.5 * frame, planes], dim=1)
     views = input_views(x, np.random.default_rng(3), 4)
     alone = tta_views(frame, np.random.default_rng(3), 4)
