@@ -9,6 +9,7 @@ from donkey_aicc.calibration.alarm_evidence import Evidence, EvidenceStream, Sig
 from donkey_aicc.calibration.alarm_policy import PERSISTENCE
 from donkey_aicc.calibration.alarm_signs import WINDOW, fit_reaction, lanes_of, table_signs
 from donkey_aicc.calibration.alarm_threshold import Threshold, conformal_threshold
+from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.hazard import LEAST_DEPARTURES, HazardModel, fit_hazard
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
@@ -19,6 +20,7 @@ WATCH_CHANCE, DANGER_CHANCE = 0.2, 0.01  # wanted, of a false alarm per nominal 
 MISSED_DEPARTURES = 0.1  # share of the driven departures whose hazard may stay below `stop_hazard`
 AHEAD_FRAMES = (20, 60)  # before a departure: where its hazard must have shown itself
 LEAST_HAZARD_UNIT = 0.5
+LEAST_SCORE = 0.1  # no threshold lies below: less than a tenth of the nominal range is nothing
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,20 @@ def fit_alarm(
         note=note,
     )
     largest = drive_maxima(held_out, model.score(held.evidence), held.departs)
-    watch, danger = (conformal_threshold(largest, chance) for chance in chances)
+    watch, danger = (conformal_threshold(np.maximum(largest, LEAST_SCORE), chance) for chance in chances)
     model = replace(model, watch=watch, danger=danger)
     model.check()
     return model
+
+
+def add_alarm(
+    calibrator: Calibrator, nominal: ScoreTable, fresh: ScoreTable | None = None, driven: ScoreTable | None = None
+) -> None:
+    """Fit the alarm that goes with a fitted calibrator. Tables made before there was an alarm lack what it needs: none then."""
+    if not np.isfinite(nominal.frame_stats).any() or len(nominal.sequences()) < 2:
+        return
+    calibrator.statistics = calibrator.statistics or ScoreStatistics.fit(nominal)
+    calibrator.alarm = fit_alarm(nominal, calibrator.statistics, fresh=fresh, driven=driven)
 
 
 def table_evidence(

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from donkey_aicc.calibration.alarm_fit import add_alarm
 from donkey_aicc.calibration.augmented_ids import augmented_id
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.calibration.catalogue import make_calibrator
-from donkey_aicc.calibration.next_drive import too_few_drives
+from donkey_aicc.calibration.fit_warnings import fit_warnings
 from donkey_aicc.calibration.pool import FOLDS, Pool, build_pool
 from donkey_aicc.calibration.probability import mean_nll
-from donkey_aicc.calibration.score_trends import score_trends
 from donkey_aicc.calibration.scores_only import ScoresOnly
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.d_aug import DYNAMICS_KINDS, SEVERITIES, SPEED_FACTOR, VISUAL_FAMILIES, SequenceArrays, augment
@@ -192,10 +192,17 @@ class Calibrated:
 
 
 def calibrate_bundle(
-    bundle: "Bundle", nominal: ScoreTable, augmented: Augmented, settings: ScoreSettings, method: str, seed: int = 0
+    bundle: "Bundle",
+    nominal: ScoreTable,
+    augmented: Augmented,
+    settings: ScoreSettings,
+    method: str,
+    seed: int = 0,
+    fresh: ScoreTable | None = None,
 ) -> Calibrated:
-    """Fit, describe the fit, and write calibrator.json into the bundle."""
+    """Fit, describe the fit, and write calibrator.json into the bundle. fresh: nominal drives for the alarm's thresholds."""
     calibrator, pool = fit_calibrator(nominal, augmented.table, method, seed, settings, augmented.driven)
+    add_alarm(calibrator, nominal, fresh, augmented.driven)
     temperature = make_calibrator("temperature").fit(pool.nominal, pool)
     about = {
         "method": method,
@@ -203,14 +210,16 @@ def calibrate_bundle(
         "summary": _summary(calibrator, temperature, pool),
         "family_weights": calibrator.weights_by_family(pool),
         "d_aug_strengths": {family: ladder.to_json() for family, ladder in augmented.ladders.items()},
-        "warnings": _warnings(bundle, pool, augmented.ladders),
+        "alarm": [] if calibrator.alarm is None else calibrator.alarm.statements(),
+        "warnings": fit_warnings(bundle, pool, augmented.ladders),
     }
     return Calibrated(calibrator, pool, about, save_calibrator(bundle, calibrator, about))
 
 
-def fit_scores_only(bundle: "Bundle", nominal: ScoreTable) -> tuple[Calibrator, Path]:
+def fit_scores_only(bundle: "Bundle", nominal: ScoreTable, fresh: ScoreTable | None = None) -> tuple[Calibrator, Path]:
     """For a bundle without a safety predictor: what is nominal, so that rho, delta and the alarm have a scale."""
     calibrator = ScoresOnly().fit(nominal)
+    add_alarm(calibrator, nominal, fresh)
     about = {"method": calibrator.name, "summary": {}, "warnings": ["trained without labels: no p_safe and no confidence"]}
     return calibrator, save_calibrator(bundle, calibrator, about)
 
@@ -229,20 +238,3 @@ def _summary(calibrator: Calibrator, temperature: Calibrator, pool: Pool) -> dic
     for name, weight in calibrator.shown_weights().items():
         found[f"weight of {name}"] = round(float(weight), 4)
     return found
-
-
-def _warnings(bundle: "Bundle", pool: Pool, ladders: dict[str, FamilyLadder]) -> list[str]:
-    trends = score_trends(pool.nominal, pool.nominal_scores, pool.augmented, pool.augmented_scores, ("rho",))
-    few = too_few_drives(len(pool.nominal.sequences()))
-    said = ([few] if few else []) + [trend.warning() for trend in trends if trend.lowered]
-    for family, ladder in ladders.items():
-        if not all(ladder.reached):
-            lowest = min(ladder.accuracies)
-            said.append(
-                f"{family} at full strength leaves an accuracy of {lowest:.2f}, above the {min(ladder.targets):.2f} aimed at"
-            )
-    if not bundle.manifest.gate_passed:
-        said.append(
-            "the dynamics rollout is no better than guessing (see donkey-aicc info): delta's rollout features mean little"
-        )
-    return said

@@ -20,7 +20,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="TUBS",
-        help="drives in closed loop under faults of D_aug, for aicc_robust (donkey-aicc record --faults d_aug)",
+        help="drives in closed loop under faults of D_aug, for aicc_robust and the hazard (donkey-aicc record --faults d_aug)",
+    )
+    parser.add_argument(
+        "--alarm-drives",
+        nargs="+",
+        default=[],
+        metavar="TUBS",
+        help="further nominal drives, for the alarm's thresholds alone: n of them allow to promise 1 false alarm in n + 1",
     )
     parser.add_argument("--method", default=None, help="row of the calibrator catalogue (default: the package's default)")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same calibrator (default 0)")
@@ -52,17 +59,25 @@ def run(args: argparse.Namespace) -> int:
         _require_labels(drives, manifest)
     settings = ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, context=manifest.context)
     nominal = score_drives(bundle, drives, settings=settings, workers=args.workers, title="scoring calibration drives")
+    options = bundle_labels(args, manifest) | {"cache_dir": args.cache_dir}
+
+    def scored(tubs: list[str], title: str) -> Any:
+        if not tubs:
+            return None
+        found = load_drives(tubs, **options).sequences
+        return score_drives(bundle, found, settings=settings, workers=args.workers, title=title)
+
+    fresh = scored(args.alarm_drives, "scoring drives for the alarm")
     if not bundle.has_predictor:
-        _, path = fit_scores_only(bundle, nominal)
+        calibrator, path = fit_scores_only(bundle, nominal, fresh)
         print(f"what is nominal measured on {int(nominal.valid.sum())} frames of {len(drives)} drives: rho, delta and the alarm")
+        if calibrator.alarm is not None:
+            print("\n".join(calibrator.alarm.statements()))
         print(f"  the bundle was trained without labels: no confidence\nwritten to {path}")
         return 0
     augmented = build_augmented(bundle, drives, settings, args.seed, args.workers)
-    if args.driven:
-        faulty = load_drives(args.driven, cache_dir=args.cache_dir, **bundle_labels(args, manifest))
-        scored = score_drives(bundle, faulty.sequences, settings=settings, workers=args.workers, title="scoring driven faults")
-        augmented = replace(augmented, driven=scored)
-    result = calibrate_bundle(bundle, nominal, augmented, settings, method, args.seed)
+    augmented = replace(augmented, driven=scored(args.driven, "scoring driven faults"))
+    result = calibrate_bundle(bundle, nominal, augmented, settings, method, args.seed, fresh)
     picture = Path(args.picture) if args.picture else Path(args.bundle) / "calibration.png"
     draw_before_after(result.calibrator, result.pool, picture)
     _tell(result, picture)
@@ -85,6 +100,8 @@ def _tell(result: Any, picture: Path) -> None:
     print(f"{result.calibrator.label} fitted on {len(result.pool.nominal)} nominal and {len(result.pool.augmented)} D_aug frames")
     for name, value in result.about["summary"].items():
         print(f"  {name}: {value}")
+    for statement in result.about["alarm"]:
+        print(f"  {statement}")
     for warning in result.about["warnings"]:
         print(f"  warning: {warning}")
     print(f"written to {result.path}; picture in {picture}")

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     check_report_folder(args.out)
     driving = None if args.departed is None else Driving(args.departed, args.rate, args.frames_per_lap)
     bundle = Bundle.load(args.bundle)
-    load_calibrator(bundle)  # a bundle without one, or with another bundle's, is refused here
+    calibrator = load_calibrator(bundle)  # a bundle without one, or with another bundle's, is refused here
     tables = _from_folder(args, bundle) if args.scores_dir else _from_tubs(args, bundle)
     notes = [] if tables.marked else ["The score tables do not say which bundle made them; that could not be checked."]
     results = evaluate(
@@ -65,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
         imagined=tables.imagined,
         about={"bundle": bundle.path.name, "preset": bundle.manifest.preset},
         notes=notes,
+        calibrator=calibrator,
     )
     page = write_report(results, args.out)
     for statement in results["summary"]:

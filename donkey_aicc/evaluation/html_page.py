@@ -46,7 +46,7 @@ SECTIONS = (
         ("monotonicity_d_aug",),
     ),
     Section("predictor", "The predictor", "Predictor", ("fig:base_predictor", "base_predictor")),
-    Section("warning", "Early warning", "Warning", ("early_warning",)),
+    Section("warning", "Early warning", "Warning", ("alarm", "early_warning")),
     Section("setup", "Data and runtime", "Data", ("data", "runtime")),
 )
 

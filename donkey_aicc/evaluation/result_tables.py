@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from donkey_aicc.calibration.catalogue import ABLATION, OURS
+from donkey_aicc.evaluation.alarm_metrics import alarm_table
 from donkey_aicc.evaluation.collect import OOD_MEAN, SHOWN_HORIZONS
 from donkey_aicc.evaluation.conditions import NOMINAL
 from donkey_aicc.evaluation.imagined import PREDICTORS
@@ -36,6 +37,7 @@ def all_tables(results: Results) -> list[Table]:
         ood_detection_table(results),
         base_predictor_table(results),
         early_warning_table(results),
+        alarm_table(results),
         weights_table(results),
         family_weights_table(results),
         monotonicity_table(results, "protocols"),

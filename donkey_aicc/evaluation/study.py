@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
+from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import OURS, make_calibrator
 from donkey_aicc.calibration.pool import Pool, build_pool
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation import collect
+from donkey_aicc.evaluation.alarm_metrics import measure_alarm
 from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition, describe, evaluated_conditions
 from donkey_aicc.evaluation.early_warning import Driving, early_warning
@@ -50,12 +52,13 @@ def evaluate(
     runtime: Mapping[str, Any] | None = None,
     about: Mapping[str, Any] | None = None,
     notes: Sequence[str] = (),
+    calibrator: Calibrator | None = None,
 ) -> Results:
     """calibration, test: nominal drives; augmented: D_aug of the calibration drives; ood: protocol -> its drives.
 
     seeds: splits of the calibration sequences; draws: resamples of whole sequences for the intervals; driving: what lead
     times need; imagined: the second predictor kind on test and OOD drives; runtime: `runtime.measure_runtime`; about: facts
-    to print on the report (names and values).
+    to print on the report (names and values); calibrator: the bundle's own, whose hazard and alarm are judged.
     """
     check_counts(seeds, draws)
     check_inputs(calibration, augmented, test, ood)
@@ -88,6 +91,7 @@ def evaluate(
         "monotonicity": _monotonicity(whole, conditions),
         "weights": collect.weights(studies) | {"by_family": _weights_by_family(whole)},
         "early_warning": _early_warning(whole, test, {c.name: ood[c.name] for c in conditions[1:]}, driving),
+        "alarm": measure_alarm(calibrator, tables),
         "runtime": dict(runtime) if runtime is not None else {"reason": "not measured"},
     }
     results["summary"] = summarise(results)
