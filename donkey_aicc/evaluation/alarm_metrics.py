@@ -85,7 +85,7 @@ def alarm_table(results: Mapping[str, Any]) -> Table:
         values["alarmed_drives"] = Value(text=f"{one['alarmed_drives']} of {one['drives']}")
         rows.append(Row(name, values))
     note = stored.get("reason", "") or (
-        f"Alarm: level danger, promised at most {stored['promises']['danger']:g} per nominal drive; in nominal drives every one is"
+        f"Alarm: level danger, promised at most {stored['promises']['danger']:g} per nominal drive; in nominal drives each is"
         f" false. Departure: the car leaves its lane. Hazard: {stored['hazard']}."
     )
     return Table("alarm", "Alarm and hazard of leaving the lane", columns, rows, note, first="Condition")

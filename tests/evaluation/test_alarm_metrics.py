@@ -33,7 +33,7 @@ def test_departures_are_announced_and_the_hazard_tells_them_apart(calibrator):
     assert nominal["hazard_auroc"] == {"value": None, "reason": "no departure at any horizon"}
     json.dumps(found, allow_nan=False)
     table = alarm_table({"alarm": found})
-    assert [row.label for row in table.rows] == ["nominal", "dark"] and "in nominal drives every one is false" in table.note
+    assert [row.label for row in table.rows] == ["nominal", "dark"] and "in nominal drives each is false" in table.note
 
 
 def test_without_an_alarm_it_says_so(calibrator):
