@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from donkey_aicc.errors import AiccError
+from donkey_aicc.replay.alarm_again import alarm_again
 from donkey_aicc.replay.run import SCORE_COLUMNS, Run
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
@@ -37,7 +38,7 @@ def require_scores(run: Run) -> Run:
 
 
 def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None) -> Run:
-    """The run with this bundle's scores in place of recorded ones. What the car did and said stays as recorded."""
+    """The run with this bundle's scores, and its alarm if it has one, in place of recorded ones; what the car did stays."""
     from donkey_aicc.calibration.calibrator_file import load_calibrator, score_settings
 
     settings = score_settings(bundle)
@@ -46,8 +47,11 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None) -
     columns = {"p_safe": table.p_safe, "p_tta": table.p_tta}
     status = np.where(table.valid, "ok", "warming up")
     notes = list(run.notes)
+    words: dict[str, np.ndarray] = {}
     if bundle.calibrator_path.is_file():
-        columns |= _calibrated(table, load_calibrator(bundle))
+        calibrator = load_calibrator(bundle)
+        hazard, words = alarm_again(table, calibrator)
+        columns |= _calibrated(table, calibrator) | hazard
     else:
         notes.append(f"bundle {bundle.path.name} has no calibrator: no confidence, rho or delta; make one: donkey-aicc calibrate")
         status = np.where(table.valid, "no calibrator", status)
@@ -55,14 +59,14 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None) -
         notes.append(f"bundle {bundle.path.name} was trained without labels: it has no safety predictor and gives no confidence")
     rows, found = _rows_of(run, table.index)
     placed = {name: _placed(values[found], rows, len(run)) for name, values in columns.items()}
-    said = np.full(len(run), "no score: picture or command is missing")
-    said[rows] = status[found]
+    said = {"status": _placed_words(status[found], rows, np.full(len(run), "no score: picture or command is missing"))}
+    said |= {name: _placed_words(values[found], rows, np.full(len(run), "")) for name, values in words.items()}
     outdated = (*SCORE_COLUMNS, "scores_age_s", "scores_valid")
     kept = {name: values for name, values in run.numbers.items() if name not in outdated}
     return replace(
         run,
         numbers=kept | {name: values for name, values in placed.items() if np.isfinite(values).any()},
-        words=run.words | {"status": said},
+        words=run.words | said,
         horizons=tuple(int(k) for k in table.horizons) if bundle.has_predictor else (),
         features=FEATURE_NAMES if "features" in placed else (),
         scores_from=f"computed with bundle {bundle.path.name} (grade {settings.grade})",
@@ -112,6 +116,13 @@ def _placed(values: np.ndarray, rows: np.ndarray, length: int) -> np.ndarray:
     column = np.full((length, *values.shape[1:]), np.nan, dtype=np.float32)
     column[rows] = values
     return column
+
+
+def _placed_words(values: np.ndarray, rows: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """The words at their rows; the others keep what the column says."""
+    placed = column.astype(object)
+    placed[rows] = values
+    return placed.astype(str)
 
 
 def _scored(bundle: "Bundle", drives: list[Drive], settings: ScoreSettings, cache_dir: Path) -> ScoreTable:

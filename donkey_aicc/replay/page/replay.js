@@ -22,7 +22,7 @@ function begin(source) {
   $("runs").classList.toggle("two", views.length > 1);
   $("names").textContent = source.note || `${views.map((view) => `${view.series.length} records`).join(" and ")}, ${clock(end)} min`;
   document.title = `Replay: ${views.map((view) => view.series.name).join(" and ")}`;
-  $("slider").max = end;
+  $("slider").max = Math.ceil(100 * end) / 100;
   $("transport").hidden = false;
   connect();
   goTo(0);
