@@ -1,14 +1,11 @@
 """Calibration errors of many horizons and resamples at once, from sums per bin.
 
-The top-label confidence of a two-class prediction is at least 0.5, so only the upper bins of `metrics.BINS` are kept.
-`ece_of_sums` equals `metrics.ece_top_label` (tested).
+The top-label confidence of a two-class prediction is at least 0.5, so only the upper half of the bins is kept.
 """
 
 import numpy as np
 
-from donkey_aicc.evaluation.horizons import FIRST_HORIZON, LAST_HORIZON
-from donkey_aicc.evaluation.metrics import BINS
-
+BINS = 15
 FIRST_BIN = BINS // 2  # holds 0.5
 KEPT = BINS - FIRST_BIN
 
@@ -39,28 +36,3 @@ def ece_of_sums(sums: np.ndarray) -> np.ndarray:
     count = sums[..., 0].sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.abs(sums[..., 1] - sums[..., 2]).sum(axis=-1) / count
-
-
-def horizon_weights(horizons: np.ndarray) -> np.ndarray:
-    """(K,) weights of the trapezoid mean over k = 5..50; they add up to 1."""
-    used = np.flatnonzero((horizons >= FIRST_HORIZON) & (horizons <= LAST_HORIZON))
-    k = horizons[used].astype(np.float64)
-    weights = np.zeros(len(horizons))
-    if len(used) == 1:
-        weights[used] = 1.0
-        return weights
-    steps = np.diff(k) / (k[-1] - k[0])
-    weights[used[:-1]] += steps / 2.0
-    weights[used[1:]] += steps / 2.0
-    return weights
-
-
-def horizon_mean(values: np.ndarray, horizons: np.ndarray) -> np.ndarray:
-    """(..., K) -> (...); a horizon outside 5..50 does not count, even if it is NaN."""
-    weights = horizon_weights(horizons)
-    return (np.where(weights > 0, values, 0.0) * weights).sum(axis=-1)
-
-
-def mean_ece(confidence: np.ndarray, labels: np.ndarray, horizons: np.ndarray) -> float:
-    """Horizon-averaged top-label ECE of one table."""
-    return float(horizon_mean(ece_of_sums(bin_sums(confidence, labels)[0]), horizons))

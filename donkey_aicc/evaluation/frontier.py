@@ -13,8 +13,8 @@ from donkey_aicc.calibration.heating import base_logits
 from donkey_aicc.calibration.probability import sigmoid
 from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.calibration.temperature import fit_temperatures
-from donkey_aicc.evaluation.binned import mean_ece
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
+from donkey_aicc.evaluation.horizons import mean_ece
 from donkey_aicc.scoring.score_table import ScoreTable
 
 UNIFORM = "uniform"

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from donkey_aicc.evaluation.binned import ece_of_sums, horizon_mean
+from donkey_aicc.evaluation.binned import ece_of_sums
 from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.evaluation.conditions import NOMINAL
+from donkey_aicc.evaluation.horizons import horizon_mean
 from donkey_aicc.evaluation.split_study import SplitStudy
 
 LEVEL = 0.95

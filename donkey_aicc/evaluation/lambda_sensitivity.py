@@ -7,9 +7,9 @@ import numpy as np
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.augmented_ids import of_sources
 from donkey_aicc.calibration.pool import build_pool
-from donkey_aicc.evaluation.binned import mean_ece
 from donkey_aicc.evaluation.cells import Cell, mean_of, spread_cell
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
+from donkey_aicc.evaluation.horizons import mean_ece
 from donkey_aicc.evaluation.metrics import Measured, auroc
 from donkey_aicc.scoring.score_table import ScoreTable
 

@@ -10,8 +10,8 @@ from donkey_aicc.calibration.controls import UniformHeating, UniformShift
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.binned import mean_ece
 from donkey_aicc.evaluation.conditions import Condition
+from donkey_aicc.evaluation.horizons import mean_ece
 from donkey_aicc.scoring.score_table import ScoreTable
 
 PLUS = "aicc_plus"
