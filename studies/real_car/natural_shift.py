@@ -8,8 +8,8 @@ from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.statistics import SCORE_NAMES, ScoreStatistics
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.binned import mean_ece
 from donkey_aicc.evaluation.cells import rounded
+from donkey_aicc.evaluation.horizons import mean_ece
 from donkey_aicc.evaluation.intervals import interval_cell
 from donkey_aicc.evaluation.ood_detection import OOD_ROWS, ood_scores
 from donkey_aicc.scoring.score_table import ScoreTable
