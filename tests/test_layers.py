@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "donkey_aicc"
 
 LAYERS = (
-    ("errors", "untrusted", "files", "lazy", "progress", "channels", "resources", "limits"),
+    ("errors", "untrusted", "files", "lazy", "progress", "channels", "resources", "limits", "workers"),
     ("nets", "faults"),
     ("scoring", "simulator", "web"),
     ("tubs", "calibration"),

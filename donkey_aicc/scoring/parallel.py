@@ -17,6 +17,7 @@ from donkey_aicc.progress import Progress
 from donkey_aicc.scoring.score import Drive, check_sequences, in_order, lane_groups, score_group
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
+from donkey_aicc.workers import in_workers
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
@@ -88,11 +89,9 @@ def _do(work: Work, numbers: list[int], sequences: list[Drive]) -> GroupResult:
 
 
 def _on_processes(work: Work, sequences: Sequence[Drive], workers: int) -> Iterator[GroupResult]:
-    from joblib import Parallel, delayed
-
     groups = _groups(sequences, work.batch.lanes, workers)
-    run = Parallel(n_jobs=min(workers, len(groups)), return_as="generator_unordered", pre_dispatch="n_jobs")
-    yield from run(delayed(_do)(work, numbers, [sequences[n] for n in numbers]) for numbers in groups)
+    calls = ((work, numbers, [sequences[n] for n in numbers]) for numbers in groups)
+    yield from in_workers(_do, calls, min(workers, len(groups)))
 
 
 def _on_dask(work: Work, sequences: Sequence[Drive], address: str, timeout_s: float) -> Iterator[GroupResult]:

@@ -17,6 +17,7 @@ from donkey_aicc.simulator.driving import Marshal, drive
 from donkey_aicc.simulator.temper import Temper
 from donkey_aicc.simulator.tub_recording import TubRecording
 from donkey_aicc.simulator.world import World
+from donkey_aicc.workers import in_workers
 
 MAX_START_OFFSET_M = 0.1
 
@@ -76,9 +77,7 @@ def record(plans: Sequence[DrivePlan], model: str | Path | None, workers: int = 
     missing = [plan for plan in plans if not plan.path.exists()]
     jobs: Iterable[Path]
     if workers > 1 and len(missing) > 1:
-        from joblib import Parallel, delayed
-
-        jobs = Parallel(n_jobs=workers, return_as="generator_unordered")(delayed(record_one)(plan, model) for plan in missing)
+        jobs = in_workers(record_one, ((plan, model) for plan in missing), workers)
     else:
         jobs = (record_one(plan, model) for plan in missing)
     for _ in progress(jobs, "recording drives", total=len(missing), unit="drive"):

@@ -1,6 +1,7 @@
 """python -m studies protocols: what each severity does to the driving, measured in the simulator."""
 
 import argparse
+import os
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple
 from functools import partial
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.faults.protocols import PROTOCOLS
+from donkey_aicc.workers import end_with_parent
 
 if TYPE_CHECKING:
     from studies.protocol_strength import Strength
@@ -36,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
     make_track(args.track)
     find_model(args.model)
     cases = [case for case in CASES if args.only is None or case[0] in (NOMINAL, args.only)]
-    with ProcessPoolExecutor(args.workers, mp_context=get_context("spawn")) as pool:
+    context, parent = get_context("spawn"), (os.getpid(),)
+    with ProcessPoolExecutor(args.workers, mp_context=context, initializer=end_with_parent, initargs=parent) as pool:
         waiting = [pool.submit(_measure, *case, args.model, args.track, args.seeds, args.frames) for case in cases]
         rows = []
         print(f"{'protocol':<10}{'severity':>9}{'mean |cte|':>13}{'+- error':>11}{'departed':>10}")
