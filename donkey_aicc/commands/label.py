@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from donkey_aicc.labelling.given_answers import GivenAnswers
     from donkey_aicc.labelling.session import LabelSession
+    from donkey_aicc.nets.bundle import Bundle
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,12 +43,13 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.labelling.session import LabelSession
     from donkey_aicc.labelling.summary import summary
 
+    bundle = _bundle(args.bundle)  # like a wrong file below, a wrong bundle is said before the work
     footage = Footage.load(args.tubs, args.cache_dir)
     tub = next(iter(footage.folders.values())).resolve()
     out = Path(args.out) if args.out else tub.with_name(f"{tub.name}_labels.csv")
-    given = read_given(args.answers, footage) if args.answers else None  # a wrong file is said before the work
+    given = read_given(args.answers, footage) if args.answers else None
     reference = read_given(args.compare, footage) if args.compare else None
-    features = bundle_features(footage.drives, args.bundle) if args.bundle else general_features(footage.drives)
+    features = bundle_features(footage.drives, bundle) if bundle else general_features(footage.drives)
     session = LabelSession(footage, features, out, args.certainty)
     if given is not None:
         _take(session, given, args.questions)
@@ -65,6 +67,14 @@ def run(args: argparse.Namespace) -> int:
         print(compare(session.proposal, reference, set(session.log.latest)))
     print(f"wrote {session.out}; answers: {session.log.path}")
     return 0
+
+
+def _bundle(path: str | None) -> "Bundle | None":
+    if path is None:
+        return None
+    from donkey_aicc.nets.bundle import Bundle  # torch, which nobody else here needs
+
+    return Bundle.load(path)
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -1,13 +1,16 @@
 """What a frame looks like, in some dozens of numbers: of no track in particular, or of a bundle's world model."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
 from donkey_aicc.progress import Progress
 from donkey_aicc.tubs.drive import Drive
+
+if TYPE_CHECKING:
+    from donkey_aicc.nets.bundle import Bundle
 
 COLOUR_GRID, EDGE_GRID = 16, 8  # cells per side
 EDGE_WEIGHT = 0.5  # of all edges beside all colours
@@ -18,10 +21,7 @@ CHUNK = 512
 
 def general_features(drives: Sequence[Drive], seed: int = 0) -> np.ndarray:
     """(N, <= 48) float32: main components of colours (Lab) and edges on a coarse grid; need no training."""
-    from sklearn.decomposition import PCA
-
     total = sum(len(drive) for drive in drives)
-    some = np.sort(np.random.default_rng(seed).permutation(total)[:MOST_FITTED])
     raw = np.empty((total, COLOUR_GRID**2 * 3 + EDGE_GRID**2 * 2), dtype=np.float16)
     done = 0
     with Progress("looking at the frames", total, "frames") as bar:
@@ -29,25 +29,29 @@ def general_features(drives: Sequence[Drive], seed: int = 0) -> np.ndarray:
             raw[done : done + len(images)] = np.stack([_describe(image) for image in images])
             done += len(images)
             bar.advance(len(images))
-    fitted = raw[some].astype(np.float32)
-    scale = _scale(fitted)
-    pca = PCA(min(COMPONENTS, *fitted.shape), random_state=seed).fit(fitted / scale)
-    parts = [pca.transform(raw[at : at + CHUNK].astype(np.float32) / scale) for at in range(0, total, CHUNK)]
-    return np.concatenate(parts).astype(np.float32)
+    return _components(raw, _scale(raw[:: max(total // MOST_FITTED, 1)].astype(np.float32)), seed)
 
 
-def bundle_features(drives: Sequence[Drive], bundle: str | Path) -> np.ndarray:
-    """(N, latents) float32: the encoder's means, each latent by its own spread."""
+def bundle_features(drives: Sequence[Drive], bundle: "Bundle", seed: int = 0) -> np.ndarray:
+    """(N, <= 48) float32: main components of the encoder's means, each latent by its own spread."""
     import torch
 
-    from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.nets.preprocess import images_to_tensor
 
-    vae = Bundle.load(bundle).vae
     with torch.no_grad():
-        parts = [vae.encode(images_to_tensor(images))[0].numpy() for images in _chunks(drives)]
-    latents = np.concatenate(parts).astype(np.float32)
-    return np.asarray((latents - latents.mean(axis=0)) / np.maximum(latents.std(axis=0), 1e-6), dtype=np.float32)
+        parts = [bundle.vae.encode(images_to_tensor(images))[0].flatten(1).numpy() for images in _chunks(drives)]
+    latents = np.concatenate(parts)
+    return _components(latents, np.maximum(latents.std(axis=0), 1e-6), seed)
+
+
+def _components(raw: np.ndarray, scale: np.ndarray, seed: int) -> np.ndarray:
+    """(N, <= 48) float32: main components of (N, D) columns divided by their scale (D,)."""
+    from sklearn.decomposition import PCA
+
+    fitted = raw[:: max(len(raw) // MOST_FITTED, 1)].astype(np.float32) / scale
+    pca = PCA(min(COMPONENTS, *fitted.shape), random_state=seed).fit(fitted)
+    parts = [pca.transform(raw[at : at + CHUNK].astype(np.float32) / scale) for at in range(0, len(raw), CHUNK)]
+    return np.concatenate(parts).astype(np.float32)
 
 
 def _chunks(drives: Sequence[Drive]) -> Iterator[np.ndarray]:
