@@ -62,6 +62,9 @@ def build_parser(chosen: str | None, program: Program = DONKEY_AICC) -> argparse
 def main(argv: Sequence[str] | None = None, program: Program = DONKEY_AICC) -> int:
     """Run one command; a user's mistake ends in one clear line and exit code 2."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments:
+        build_parser(None, program).print_help()
+        return 0
     chosen = next((word for word in arguments if not word.startswith("-")), None)
     args = build_parser(chosen, program).parse_args(arguments)
     try:

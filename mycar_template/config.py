@@ -10,6 +10,7 @@ DATA_PATH = os.path.join(CAR_PATH, "data")
 MODELS_PATH = os.path.join(CAR_PATH, "models")
 
 AICC_SIM = True  # the embedded simulator is camera and drivetrain until you say otherwise
+AICC_BUNDLE = "reference"  # the monitor that is shipped, trained in that simulator; a real car needs one of its own
 USE_JOYSTICK_AS_DEFAULT = False  # drive from the web page; `--js` or True for a game controller
 RECORD_DURING_AI = True  # what the pilot does is what we want to learn about
 AUTO_CREATE_NEW_TUB = True  # each drive gets a folder of its own below data/

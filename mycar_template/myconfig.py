@@ -64,8 +64,9 @@
 # AICC_WEB_VIEW = "open"
 
 # ---- The monitor ----------------------------------------------------------------------------------------------
-# Folder of a trained bundle, or the name of a shipped one. None: the car drives without safety prediction.
-# AICC_BUNDLE = None
+# Folder of a trained bundle, or the name of a shipped one. None: the car drives without a monitor. The shipped one was trained in
+# the embedded simulator and is for the simulator; a real car needs one that was trained on its own drives.
+# AICC_BUNDLE = "reference"
 
 # Views, dropout samples, frames between two looks ahead and the seed come from the bundle's calibrator: a confidence means
 # something only with the settings it was fitted for. Without a calibrator these keys set them.

@@ -164,7 +164,7 @@ def _actions(car: Assembly, app: Any, injection: "InjectionControl | None", mark
 
     found: dict[str, Action] = {"mode": mode, "record": record, "mark": hold}
     if injection is not None:
-        found |= _injection_actions(injection)
+        found |= _injection_actions(injection, app)
     governor, alarm = _with(car, "set_mode"), _with(car, "false_alarm")
     if governor is not None:
         found["governor"] = lambda given: _set_governor(governor, given)
@@ -175,7 +175,9 @@ def _actions(car: Assembly, app: Any, injection: "InjectionControl | None", mark
     return found
 
 
-def _injection_actions(control: "InjectionControl") -> dict[str, Action]:
+def _injection_actions(control: "InjectionControl", app: Any) -> dict[str, Action]:
+    from donkey_aicc.parts.waiting_faults import WAIT_S
+
     def arm(given: Mapping[str, Any]) -> str:
         control.arm()
         return "armed" if control.arm_s is None else f"armed for {control.arm_s:g} s"
@@ -185,7 +187,9 @@ def _injection_actions(control: "InjectionControl") -> dict[str, Action]:
         if not isinstance(protocol, str) or not isinstance(severity, int) or isinstance(severity, bool):
             raise AiccError("inject needs a protocol and a severity")
         control.inject(protocol[:40], severity)
-        return f"{protocol}:{severity} is on"
+        return f"{protocol}:{severity} " + (
+            "is on" if control.permits(app.mode) else f"waits for pilot mode, {WAIT_S:g} s at most"
+        )
 
     return {"arm": arm, "inject": inject, "stop": lambda given: _called(control.stop, "all faults ended")}
 

@@ -9,9 +9,9 @@ import io
 import re
 import shutil
 import tokenize
-from dataclasses import dataclass
 from pathlib import Path
 
+from donkey_aicc.car.install_place import find_place, is_call
 from donkey_aicc.errors import AiccError
 
 MARK = "  # donkey_aicc"  # ends every line of ours; --undo removes the lines that end so
@@ -19,15 +19,6 @@ BACKUP_SUFFIX = ".before-aicc"
 CALL = "add_aicc"
 GUARD = "GuardedTub"  # around the tub writer; cars of an earlier version have only the call
 FORMER_CALLS = ("add_sensor_faults", "add_command_stage", "add_monitor")  # replaced by the one above
-
-
-@dataclass(frozen=True)
-class Place:
-    """A statement of drive() that our call has to know about."""
-
-    statement: ast.stmt
-    call: ast.Call
-    function: ast.FunctionDef
 
 
 def manage_file(path: str | Path) -> Path:
@@ -45,16 +36,17 @@ def with_call(source: bytes, name: str = "manage.py") -> bytes:
         return source
     source = without_call(source, name)  # lines of an earlier version make room
     tree = _parse(source, name)
-    camera, tub = _places(tree, name)
-    V, cfg = (ast.unparse(argument) for argument in camera.call.args[:2])
-    inputs, types = (ast.unparse(_keyword(tub.call, key)) for key in ("inputs", "types"))
+    place = find_place(tree, name)
     lines = _lines(source)
-    line, end, indent = tub.statement.lineno, tub.statement.end_lineno or 0, _indent(lines, tub, name)
-    writer = ast.unparse(tub.statement.targets[0])  # type: ignore[attr-defined]  # _places wants it assigned
-    _ours(lines, end + 1, f"{indent}{writer} = aicc.{GUARD}({writer})")
-    _ours(lines, line, f"{indent}{inputs}, {types} = aicc.{CALL}({V}, {cfg}, {inputs}, {types})")
-    first = _line_after_imports(tree, tub.function)
-    for code in ("aicc.plain_errors()", "from donkey_aicc.car import wiring as aicc"):
+    line = place.statement.lineno
+    call = _indent(lines, place.statement, name) + place.code(CALL)
+    if place.writer is not None:
+        writer = ast.unparse(place.writer.targets[0])
+        guard = f"{_indent(lines, place.writer, name)}{writer} = aicc.{GUARD}({writer})"
+        _ours(lines, (place.writer.end_lineno or 0) + 1, guard)
+    _ours(lines, line, call)
+    first = _line_after_imports(tree, place.function)
+    for code in ("aicc.begin()", "from donkey_aicc.car import wiring as aicc"):
         _ours(lines, first, code)
     return _checked("".join(lines), source, name)
 
@@ -99,58 +91,8 @@ def drop_backup(file: Path) -> bool:
     return True
 
 
-def _places(tree: ast.Module, name: str) -> tuple[Place, Place]:
-    """Camera and tub, each found once, in this order and in one function."""
-    wanted = {
-        "add_camera(V, cfg, ...)": lambda call: _is_call(call, "add_camera") and len(call.args) >= 2,
-        "writer = TubWriter(..., inputs=..., types=...)": lambda call: (
-            _is_call(call, "TubWriter") and _is_name(_keyword(call, "inputs")) and _is_name(_keyword(call, "types"))
-        ),
-    }
-    found = {words: [place for place in _statements(tree) if is_it(place.call)] for words, is_it in wanted.items()}
-    faults = [f"{words} is missing" for words, places in found.items() if not places]
-    faults += [f"{words} stands there {len(places)} times" for words, places in found.items() if len(places) > 1]
-    if not faults:
-        camera, tub = (places[0] for places in found.values())
-        if not isinstance(tub.statement, ast.Assign):
-            faults.append("the TubWriter has no name")
-        elif camera.function is not tub.function:
-            faults.append("camera and tub are added in different functions")
-        elif camera.statement.lineno > tub.statement.lineno:
-            faults.append("the tub is added before the camera")
-        else:
-            return camera, tub
-    raise AiccError(
-        f"{name} does not look like donkeycar's complete template: {'; '.join(faults)}. Nothing was changed. "
-        "docs/add_to_your_car.md says how to add the call by hand"
-    )
-
-
-def _statements(tree: ast.Module) -> list[Place]:
-    """Every `f(...)` and `x = f(...)` statement with the function it stands in."""
-    places: dict[ast.stmt, Place] = {}
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef):
-            for node in ast.walk(function):
-                if isinstance(node, ast.Expr | ast.Assign) and isinstance(node.value, ast.Call):
-                    places.setdefault(node, Place(node, node.value, function))  # once, under the outermost function
-    return list(places.values())
-
-
 def _calls(tree: ast.Module, function: str) -> bool:
-    return any(isinstance(node, ast.Call) and _is_call(node, function) for node in ast.walk(tree))
-
-
-def _is_call(call: ast.Call, function: str) -> bool:
-    return getattr(call.func, "id", getattr(call.func, "attr", None)) == function
-
-
-def _keyword(call: ast.Call, key: str) -> ast.expr:
-    return next((each.value for each in call.keywords if each.arg == key), ast.Constant(None))
-
-
-def _is_name(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name)
+    return any(isinstance(node, ast.Call) and is_call(node, function) for node in ast.walk(tree))
 
 
 def _line_after_imports(tree: ast.Module, function: ast.FunctionDef) -> int:
@@ -159,14 +101,12 @@ def _line_after_imports(tree: ast.Module, function: ast.FunctionDef) -> int:
     return max((node.end_lineno or 0 for node in imports), default=function.lineno - 1) + 1
 
 
-def _indent(lines: list[str], place: Place, name: str) -> str:
-    line = lines[place.statement.lineno - 1]
+def _indent(lines: list[str], statement: ast.stmt, name: str) -> str:
+    line = lines[statement.lineno - 1]
     indent = line[: len(line) - len(line.lstrip())]
-    end = (lines[(place.statement.end_lineno or 1) - 1]).encode()[place.statement.end_col_offset or 0 :].decode().strip()
-    if len(indent.encode()) != place.statement.col_offset or (end and not end.startswith("#")):
-        raise AiccError(
-            f"{name} line {place.statement.lineno} holds more than one statement: {line.strip()!r}. Nothing was changed"
-        )
+    end = (lines[(statement.end_lineno or 1) - 1]).encode()[statement.end_col_offset or 0 :].decode().strip()
+    if len(indent.encode()) != statement.col_offset or (end and not end.startswith("#")):
+        raise AiccError(f"{name} line {statement.lineno} holds more than one statement: {line.strip()!r}. Nothing was changed")
     return indent
 
 

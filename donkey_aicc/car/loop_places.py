@@ -4,10 +4,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from donkeycar.parts.pipe import Pipe
+
 from donkey_aicc import channels
 from donkey_aicc.errors import AiccError
 
 COMMANDS = (channels.STEERING, channels.THROTTLE)
+
+
+def name_steering(V: Any) -> None:
+    """donkeycar's templates `basic` and `simulator` call the steering that is sent `angle`: from here on it is `steering`.
+
+    What the car adds later may still ask for `angle`, and gets the same.
+    """
+    if any(channels.STEERING in entry["outputs"] for entry in V.parts) or not any("angle" in e["outputs"] for e in V.parts):
+        return
+    for entry in V.parts:
+        for side in ("inputs", "outputs"):
+            entry[side] = [channels.STEERING if name == "angle" else name for name in entry[side]]
+    V.add(Pipe(), inputs=[channels.STEERING], outputs=["angle"])
 
 
 @contextmanager

@@ -3,15 +3,14 @@
 import gc
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc import channels
 from donkey_aicc.car.assembly import Assembly
+from donkey_aicc.car.bundles import bundle_path
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.car.tub_channels import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.resources import models_dir
 from donkey_aicc.scoring.settings import MAX_GAP_S, ScoreSettings
 
 if TYPE_CHECKING:
@@ -64,13 +63,6 @@ def _score_settings(config: AiccConfig, bundle: "Bundle", calibrator: "Calibrato
         return ScoreSettings(context=bundle.manifest.context, **{name: v for name, v in given.items() if v is not None})
     calibrator.settings.refuse_others({name: (f"AICC_{keys[name].upper()}", value) for name, value in given.items()})
     return calibrator.settings
-
-
-def bundle_path(name: str) -> Path:
-    """A folder of the user's, or a shipped bundle by its name."""
-    path = Path(name).expanduser()
-    shipped = models_dir() / name
-    return shipped if not path.exists() and shipped.is_dir() else path
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,11 @@ FILES = ("manage.py", "config.py", "myconfig.py")
 OLD_SETTINGS = "myconfig.py.before-overwrite"
 
 
+def has_car(path: str | Path) -> bool:
+    """Whether all files of a car are there already."""
+    return all((Path(path).expanduser() / name).is_file() for name in FILES)
+
+
 def create_car(path: str | Path, overwrite: bool = False) -> Path:
     """Make the car's folder and fill it; existing files are kept unless `overwrite`. Returns the folder."""
     folder = Path(path).expanduser()

@@ -5,8 +5,16 @@ from pathlib import Path
 from types import TracebackType
 
 from donkey_aicc.car.assembly import Assembly
+from donkey_aicc.car.empty_tub import clear, inputs_of, is_empty
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.untrusted import MAX_JSON_BYTES, json_or_none, read_bounded
+
+_given_inject: str | None = None
+
+
+def begin() -> None:
+    """The first call in an installed manage.py, before it reads its command line."""
+    plain_errors()
+    take_inject_option(sys.argv)
 
 
 def plain_errors() -> None:
@@ -20,6 +28,25 @@ def plain_errors() -> None:
         raise SystemExit(2)
 
     sys.excepthook = hook
+
+
+def take_inject_option(arguments: list[str]) -> None:
+    """Take `--inject WHAT` out of a command line whose own usage does not know it, and keep it for `given_inject`."""
+    global _given_inject
+    for number, word in enumerate(arguments):
+        if word == "--inject" and number + 1 < len(arguments):
+            _given_inject = arguments[number + 1]
+            del arguments[number : number + 2]
+            return
+        if word.startswith("--inject="):
+            _given_inject = word.removeprefix("--inject=")
+            del arguments[number]
+            return
+
+
+def given_inject() -> str | None:
+    """What the command line of an installed car asked for; None if nothing."""
+    return _given_inject
 
 
 def check_settings(car: Assembly) -> None:
@@ -47,14 +74,16 @@ def _check_buttons(car: Assembly) -> None:
 
 def check_tub_takes(car: Assembly, inputs: list[str]) -> None:
     """donkeycar refuses, with an assertion, to go on with a tub that was begun with other channels."""
-    manifest = Path(car.cfg.DATA_PATH) / "manifest.json"
-    if getattr(car.cfg, "AUTO_CREATE_NEW_TUB", False) or not manifest.is_file():
+    tub = Path(car.cfg.DATA_PATH)
+    if getattr(car.cfg, "AUTO_CREATE_NEW_TUB", False) or not (tub / "manifest.json").is_file():
         return
-    try:
-        first = read_bounded(manifest, MAX_JSON_BYTES).split(b"\n")[0]
-    except (AiccError, OSError):
+    if is_empty(tub):  # nothing is lost, and donkeycar could not go on with it either
+        clear(tub)
+        return
+    stored = inputs_of(tub)
+    if stored is None:
         return  # not for us to judge: donkeycar will say what is wrong with it
-    if json_or_none(first) not in (None, inputs):
+    if stored != inputs:
         raise AiccError(
             f"the tub in {car.cfg.DATA_PATH} was recorded with other channels, and donkeycar cannot add to it: "
             "move it away, or set AUTO_CREATE_NEW_TUB = True in myconfig.py"

@@ -14,8 +14,9 @@ from donkey_aicc import channels
 from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.car.cockpit_wiring import add_cockpit
 from donkey_aicc.car.config import AiccConfig
+from donkey_aicc.car.empty_tub import leave_none
 from donkey_aicc.car.injection_wiring import add_command_faults, add_sensor_faults, add_unsafe_mark, make_injection
-from donkey_aicc.car.loop_places import after_camera, before_drivetrain, inserting_at
+from donkey_aicc.car.loop_places import after_camera, before_drivetrain, inserting_at, name_steering
 from donkey_aicc.car.monitor_wiring import (
     add_governor,
     add_judgement,
@@ -23,12 +24,13 @@ from donkey_aicc.car.monitor_wiring import (
     keep_models_out_of_garbage_collection,
     load_monitor,
 )
-from donkey_aicc.car.start_checks import check_settings, check_tub_takes, plain_errors
+from donkey_aicc.car.start_checks import begin, check_settings, check_tub_takes, given_inject, plain_errors
+from donkey_aicc.car.start_line import say_at_start
 from donkey_aicc.car.tub_channels import SENT_CHANNELS, SIM_CHANNELS
 from donkey_aicc.parts.command_limits import CommandLimits
 from donkey_aicc.parts.guarded_tub import GuardedTub
 
-__all__ = ["GuardedTub", "add_aicc", "plain_errors"]  # what an installed manage.py calls
+__all__ = ["GuardedTub", "add_aicc", "begin", "plain_errors"]  # what an installed manage.py calls
 
 
 def add_aicc(
@@ -39,8 +41,11 @@ def add_aicc(
     inputs, types: the channels that the tub records, and their types. Returns both with ours added.
     config: the AICC_* keys of `cfg`, if they have been read already.
     """
+    if given_inject() is not None:
+        cfg.AICC_INJECT = given_inject()
     car = Assembly(V, cfg, config or AiccConfig.from_donkey(cfg))
     check_settings(car)
+    name_steering(V)
     car.recorded |= SENT_CHANNELS | (SIM_CHANNELS if car.config.sim else {})
     injection = make_injection(car)
     monitor = load_monitor(car)
@@ -59,4 +64,6 @@ def add_aicc(
         keep_models_out_of_garbage_collection()
     all_inputs, all_types = car.tub_channels(inputs, types)
     check_tub_takes(car, all_inputs)
+    leave_none(cfg)
+    say_at_start(car, injection, monitor)
     return all_inputs, all_types

@@ -2,7 +2,7 @@
 
 import argparse
 
-from donkey_aicc.car.new_car import OLD_SETTINGS, create_car
+from donkey_aicc.car.new_car import OLD_SETTINGS, create_car, has_car
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -11,6 +11,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if has_car(args.path) and not args.overwrite:
+        print(f"There is a car in {args.path} already: nothing was made. --overwrite replaces its files")
+        return 1
     folder = create_car(args.path, args.overwrite)
-    print(f"Drive it:  cd {folder} && python manage.py drive")
+    print(f"Drive it:    cd {folder} && python manage.py drive              (choose Full Auto on the web page)")
+    print(f"Or watch it: cd {folder} && python manage.py drive --headless   (drives by itself)")
+    print("The simulator is its camera and motors, and the monitor is on with the shipped bundle. myconfig.py has all settings.")
     return 0

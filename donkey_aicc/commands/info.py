@@ -4,17 +4,22 @@ import argparse
 import json
 from pathlib import Path
 
-from donkey_aicc.nets.manifest import CALIBRATOR, Manifest, read_manifest
+from donkey_aicc.car.bundles import bundle_path, known_bundle
+from donkey_aicc.nets.manifest import CALIBRATOR, Manifest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", metavar="BUNDLE", help="folder of a bundle, such as models/mine")
+    parser.add_argument(
+        "bundle",
+        metavar="BUNDLE",
+        help="folder of a bundle, such as models/mine, or the name of a shipped one, such as reference",
+    )
     parser.add_argument("--json", action="store_true", help="print the manifest as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    manifest = read_manifest(args.bundle)
-    print(json.dumps(manifest.to_json(), indent=2) if args.json else describe(Path(args.bundle), manifest))
+    manifest = known_bundle(args.bundle)
+    print(json.dumps(manifest.to_json(), indent=2) if args.json else describe(bundle_path(args.bundle), manifest))
     return 0
 
 

@@ -12,6 +12,7 @@ from donkey_aicc.faults.driven import FAULTS, IN_SOFTWARE, parameters, refuse_ph
 from donkey_aicc.faults.fault import Fault, make_fault
 from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.faults.schedule import Episode
+from donkey_aicc.parts.waiting_faults import WaitingFaults
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class InjectionControl:
         self.faults = tuple(FAULTS if physical else IN_SOFTWARE)  # by name; a real car cannot be broken by software
         self._clock = clock
         self._lock = threading.Lock()  # buttons arrive from the threads of joystick and web server
+        self._waiting = WaitingFaults(clock)
         self._check_parameters()
         self.reset()
 
@@ -179,6 +181,8 @@ class InjectionControl:
                 self._disarm()
                 return ()
             self._tick += 1
+            if self._waiting.lapsed(self._by_hand, self.permits(mode)):
+                self._by_hand = {}
             before = set(self._playing)
             wanted = self._wanted(lap) if self.permits(mode) else []
             self._playing = {episode: self._playing.get(episode) or self._start(episode) for episode in wanted}

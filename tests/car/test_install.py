@@ -1,5 +1,6 @@
 """Our call goes into a standard manage.py, and out again, without touching anything else."""
 
+import dataclasses
 import io
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import pytest
 
 from donkey_aicc import channels, cli
+from donkey_aicc.car.config import AiccConfig, key_of
 from donkey_aicc.car.install_parts import FORMER_CALLS, with_call, without_call
 from donkey_aicc.errors import AiccError
 from tests.car_under_test import free_port, read_tub, write_settings
@@ -114,33 +116,80 @@ def test_later_changes_of_the_user_survive_undo(donkey_car):
     assert (donkey_car / "manage.py.before-aicc.2").exists()
 
 
-def test_another_template_is_refused_with_what_is_missing(tmp_path, capsys):
+def stock_car(folder, template):
     from donkeycar.management.base import CreateCar
 
-    CreateCar().create_car(str(tmp_path), template="basic")
-    before = (tmp_path / "manage.py").read_bytes()
+    CreateCar().create_car(str(folder), template=template)
+    return folder / "manage.py"
+
+
+@pytest.mark.parametrize(
+    ("template", "call", "before"),
+    [
+        ("basic", "inputs, types = aicc.add_aicc(car, cfg, inputs, types)", "if model_path is None or cfg.RECORD_DURING_AI:"),
+        ("simulator", "inputs, types = aicc.add_aicc(V, cfg, inputs, types)", "tub_writer = TubWriter("),
+        ("cv_control", "inputs, types = aicc.add_aicc(V, cfg, inputs, types)", "tub_writer = TubWriter("),
+        ("path_follow", "aicc.add_aicc(V, cfg)", "V.start("),
+    ],
+)
+def test_other_templates_of_donkeycar_have_a_place_too(tmp_path, template, call, before):
+    lines = with_call(stock_car(tmp_path, template).read_bytes()).decode().splitlines()
+    (number,) = (number for number, line in enumerate(lines) if call in line)
+    assert lines[number + 1].strip().startswith(before)
+
+
+def test_a_template_without_a_camera_is_refused_and_told_which_to_use(tmp_path, capsys):
+    file = stock_car(tmp_path, "arduino_drive")
+    before = file.read_bytes()
     assert install(tmp_path, "--yes") == 2
     complaint = capsys.readouterr().err
-    assert "add_camera(V, cfg, ...) is missing" in complaint
-    assert "TubWriter" not in complaint.split("Nothing was changed")[0]
-    assert (tmp_path / "manage.py").read_bytes() == before
+    assert "no function makes a Vehicle() and adds a camera" in complaint
+    assert "one of the templates complete, basic" in complaint
+    assert file.read_bytes() == before
     assert not (tmp_path / "manage.py.before-aicc").exists()
 
 
-def test_cv_control_has_the_same_places(tmp_path):
-    from donkeycar.management.base import CreateCar
+def test_settings_of_ours_are_in_the_cars_own_myconfig(donkey_car, capsys):
+    file = donkey_car / "myconfig.py"
+    before = file.read_text()
+    assert install(donkey_car, "--yes", "--bundle", "reference") == 0
+    assert "WARNING: the bundle reference was trained in the simulator" in capsys.readouterr().out
+    text = file.read_text()
+    keys = {f"# {key_of(field)} = " for field in dataclasses.fields(AiccConfig)} - {"# AICC_BUNDLE = "}
+    assert {key for key in keys if f"\n{key}" not in text} == {key for key in keys if key.startswith("# AICC_SIM")}
+    assert "\nAICC_BUNDLE = 'reference'\n" in text
+    file.write_text(text.replace("# AICC_INJECT_SEED = 0", "AICC_INJECT_SEED = 7"))
+    assert install(donkey_car, "--yes", "--bundle", "models/nowhere") == 2
+    assert "no bundle 'models/nowhere'" in capsys.readouterr().err
+    assert install(donkey_car, "--yes") == 0
+    assert "AICC_BUNDLE = 'reference'" in file.read_text()
+    assert "AICC_INJECT_SEED = 7" in file.read_text()
+    assert install(donkey_car, "--undo", "--yes") == 0
+    assert file.read_text() == before
 
-    CreateCar().create_car(str(tmp_path), template="cv_control")
-    assert install(tmp_path, "--yes") == 0
+
+def test_without_a_bundle_it_says_what_that_means(donkey_car, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    answers = iter(["", "y"])
+    monkeypatch.setattr("builtins.input", lambda question: next(answers))
+    assert install(donkey_car) == 0
+    assert "without a bundle there is no monitor" in capsys.readouterr().out
+    assert "\n# AICC_BUNDLE = None\n" in (donkey_car / "myconfig.py").read_text()
 
 
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        (b"    add_camera", b"    add_camera(V, cfg)\n    add_camera", "add_camera(V, cfg, ...) stands there 2 times"),
-        (b'    add_camera(V, cfg, "single")\n', b"", "add_camera(V, cfg, ...) is missing"),
+        (b'    add_camera(V, cfg, "single")\n', b"", "no function makes a Vehicle() and adds a camera"),
+        (b"    writer =", b"    TubWriter(inputs=inputs, types=types)\n    writer =", "TubWriter(...) stands there 2 times"),
+        (b"    writer = TubWriter", b"    V.start()\n    V.start()\n    other", "exactly one start of the vehicle, but 2"),
+        (b"def drive(cfg)", b"def drive()", "drive takes no settings"),
         (b"types=types", b"types=[]", "TubWriter(..., inputs=..., types=...) is missing"),
-        (b"add_drivetrain(V, cfg)\n", b"pass\ndef more(V, cfg):\n    add_drivetrain(V, cfg)\n", "different functions"),
+        (
+            b"    add_drivetrain(V, cfg)\n",
+            b"def more(cfg):\n    V = Vehicle()\n    add_camera(V, cfg)\n",
+            "drive and more each make",
+        ),
         (b"    writer =", b"    x = 1; writer =", "more than one statement"),
         (b"types=types)", b"types=types); x = 1", "more than one statement"),
         (b"import", b"imp ort", "is not valid Python"),
@@ -163,7 +212,8 @@ def test_an_unexpected_file_is_refused(old, new, complaint):
         b"\xef\xbb\xbf" + SMALL,
         b"# -*- coding: latin-1 -*-\n# caf\xe9\n" + SMALL,
         SMALL.replace(b"def drive", b"\x0c\ndef drive"),
-        SMALL.replace(b"V, cfg", b"car, settings").rstrip(b"\n"),
+        SMALL.replace(b"V, cfg", b"car, settings").replace(b"V =", b"car =").rstrip(b"\n"),
+        SMALL.replace(b"    writer = TubWriter(cfg.DATA_PATH, inputs=inputs, types=types)", b"    V.start()"),
         SMALL.replace(b"import donkeycar as dk\n", b""),
         SMALL.replace(b"TubWriter(cfg.DATA_PATH, ", b"TubWriter(\n        cfg.DATA_PATH, ").replace(b"types)", b"types)  # ink"),
     ],

@@ -245,7 +245,7 @@ def test_a_donkeycar_model_that_cannot_be_loaded_is_named(car, name):
 def test_myconfig_explains_every_key_with_its_default():
     text = (template_dir() / "myconfig.py").read_text()
     for field in dataclasses.fields(AiccConfig):
-        shown = True if field.name == "sim" else field.default  # the template drives the simulator by default
+        shown = {"sim": True, "bundle": "reference"}.get(field.name, field.default)  # the template drives the simulator
         assert f"\n# {key_of(field)} = {json.dumps(shown) if isinstance(shown, str) else shown}\n" in text
 
 

@@ -7,6 +7,7 @@ from donkeycar.parts.tub_v2 import Tub
 from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels
+from donkey_aicc.car import start_checks
 from donkey_aicc.car import template as car
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.car.wiring import add_aicc
@@ -84,11 +85,65 @@ def test_two_simulators_are_refused(tmp_path):
 
 
 def test_a_tub_with_other_channels_is_refused_in_words(tmp_path):
-    old = Tub(str(tmp_path), inputs=["cam/image_array"], types=["image_array"])
+    old = Tub(str(tmp_path), inputs=["user/mode"], types=["str"])
+    old.write_record({"user/mode": "user"})
     old.close()
     with pytest.raises(AiccError, match="recorded with other channels.*AUTO_CREATE_NEW_TUB"):
         add_aicc(a_car(), settings(tmp_path), ["cam/image_array"], ["image_array"])
     add_aicc(a_car(), settings(tmp_path, AUTO_CREATE_NEW_TUB=True), ["cam/image_array"], ["image_array"])
+
+
+def test_settings_may_change_while_the_tub_is_still_empty(tmp_path):
+    Tub(str(tmp_path), inputs=["user/mode"], types=["str"]).close()
+    (tmp_path / "notes.txt").write_text("mine")
+    inputs, types = add_aicc(a_car(), settings(tmp_path), ["cam/image_array"], ["image_array"])
+    Tub(str(tmp_path), inputs=inputs, types=types).close()
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_car_that_calls_its_steering_angle(tmp_path):
+    """As donkeycar's templates basic and simulator do: faults act on what the motors get, and `angle` is the same."""
+
+    class Mode(Part):
+        def run(self, *inputs):
+            return 0.2, 0.3
+
+    class Servo(Part):
+        def run(self, angle):
+            self.got = angle
+
+    V, servo = Vehicle(), Servo()
+    V.add(Part(), inputs=["angle", "throttle"], outputs=["cam/image_array"])
+    V.add(Mode(), outputs=["angle", "throttle"])
+    V.add(servo, inputs=["angle"])
+    inputs, _ = add_aicc(V, settings(tmp_path, DONKEY_GYM=True, AICC_INJECT="bias:3", AICC_INJECT_USER_MODE=True))
+    V.update_parts()
+    assert {"steering", "throttle"} <= set(inputs)
+    assert servo.got == V.mem["steering"] == V.mem["angle"] != 0.2
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({}, "donkey_aicc: monitor off because AICC_BUNDLE is None; injection off\n"),
+        ({"DONKEY_GYM": True, "AICC_INJECT": "dark:2"}, "injection armed by the simulator, planned dark:2"),
+        ({"AICC_INJECT_BUTTONS": True}, "injection off until armed by the web page or the cockpit, for 30 s at a time"),
+        ({"RECORD_DURING_AI": False}, "Not recorded while the pilot drives"),
+    ],
+)
+def test_one_line_says_what_is_on(tmp_path, capsys, changes, wanted):
+    add_aicc(a_car(), settings(tmp_path, **changes))
+    assert wanted in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", [["--inject", "dark:2"], ["--inject=dark:2"]])
+def test_an_installed_car_takes_inject_from_its_command_line(tmp_path, capsys, monkeypatch, option):
+    arguments = ["manage.py", "drive", *option, "--js"]
+    monkeypatch.setattr(start_checks, "_given_inject", None)
+    start_checks.take_inject_option(arguments)
+    assert arguments == ["manage.py", "drive", "--js"]
+    add_aicc(a_car(), settings(tmp_path, DONKEY_GYM=True))
+    assert "planned dark:2" in capsys.readouterr().out
 
 
 def test_a_tub_with_the_same_channels_goes_on(tmp_path):

@@ -20,8 +20,8 @@ def test_settings_survive_a_second_time_and_an_overwrite(tmp_path, capsys):
     create(tmp_path)
     (tmp_path / "myconfig.py").write_text("AICC_SIM_SEED = 9\n")
     (tmp_path / "manage.py").write_text("# mine\n")
-    assert create(tmp_path) == 0
-    assert f"kept {tmp_path / 'myconfig.py'}" in capsys.readouterr().out
+    assert create(tmp_path) == 1
+    assert "nothing was made" in capsys.readouterr().out
     assert (tmp_path / "manage.py").read_text() == "# mine\n"
     assert create(tmp_path, "--overwrite") == 0
     assert "def drive" in (tmp_path / "manage.py").read_text()

@@ -152,3 +152,18 @@ def test_faults_of_the_car_itself_need_a_simulated_car():
     control.inject("drag", 3)
     control.inject("fog", 2)
     assert {fault.protocol for fault in control.advance("local")} == {"drag", "fog"}
+
+
+def test_a_fault_asked_for_in_user_mode_waits_for_the_pilot_and_lapses(caplog):
+    clock = Clock()
+    control = InjectionControl(clock=clock)
+    control.inject("dark", 3)
+    assert names(control, "user") == [] and control.asked_for == ("dark",)
+    assert "dark waits for pilot mode" in caplog.text
+    clock.now = 9.0
+    assert names(control, "user") == [] and names(control, "local") == ["dark"]
+    assert names(control, "user") == [] and control.asked_for == ("dark",)
+    clock.now = 19.5
+    assert names(control, "user") == [] and control.asked_for == ()
+    assert "dark was not begun" in caplog.text
+    assert names(control, "local") == []
