@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from donkeycar.parts.pipe import Pipe
-
 from donkey_aicc import channels
 from donkey_aicc.errors import AiccError
 
@@ -19,6 +17,8 @@ def name_steering(V: Any) -> None:
     """
     if any(channels.STEERING in entry["outputs"] for entry in V.parts) or not any("angle" in e["outputs"] for e in V.parts):
         return
+    from donkeycar.parts.pipe import Pipe
+
     for entry in V.parts:
         for side in ("inputs", "outputs"):
             entry[side] = [channels.STEERING if name == "angle" else name for name in entry[side]]
