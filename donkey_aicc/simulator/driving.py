@@ -29,6 +29,12 @@ class FaultSource(Protocol):
     def __call__(self, episode: int) -> Fault: ...
 
 
+class LastWord(Protocol):
+    """Stands between the commands and the wheels, behind every fault, as a governor does."""
+
+    def __call__(self, image: np.ndarray, command: tuple[float, float]) -> tuple[float, float]: ...
+
+
 @dataclass(frozen=True)
 class Marshal:
     """When the car counts as departed, and what happens then.
@@ -57,7 +63,12 @@ class Tick:
 
 
 def drive(
-    world: World, driver: Driver, frames: int, fault_source: FaultSource | None = None, marshal: Marshal | None = None
+    world: World,
+    driver: Driver,
+    frames: int,
+    fault_source: FaultSource | None = None,
+    marshal: Marshal | None = None,
+    last_word: LastWord | None = None,
 ) -> Iterator[Tick]:
     """Yield `frames` ticks from the world as it stands. The fault starts after the warm-up of each segment."""
     marshal = marshal or Marshal()
@@ -71,6 +82,8 @@ def drive(
         intended = (0.0, 0.0) if wait_left else driver.run(image, observation)
         sent = fault.command.run(*intended) if fault and fault.command else intended
         sent = (min(1.0, max(-1.0, sent[0])), min(1.0, max(-1.0, sent[1])))
+        if last_word is not None and not wait_left:
+            sent = last_word(image, sent)
         mode = USER_MODE if wait_left else PILOT_MODE
         yield Tick(observation, image, intended, sent, mode, fault, segment if fault else -1, segment)
         ticks_in_segment += 1

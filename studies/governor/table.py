@@ -1,0 +1,137 @@
+"""The governor's numbers: departures, distance, cost, warning time, and the goals with what was measured."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.simulator.tracks import make_track
+from studies.governor.rivals import OFF, OURS
+
+RATE_HZ = 20.0
+SEVERE = (3, 4, 5)
+FEWER_DEPARTURES, FALSE_STOPS_PER_100_LAPS, TIME_LOST, WARNING_S = 0.8, 1.0, 0.02, 1.0  # the goals
+
+Drive = Mapping[str, Any]
+
+
+def summarise(drives: Sequence[Drive]) -> dict[str, Any]:
+    """Rows per governor and track, and the goals."""
+    governors = list(dict.fromkeys(drive["case"]["governor"] for drive in drives))
+    tracks = list(dict.fromkeys(drive["case"]["track"] for drive in drives))
+    rows = [
+        row_of(governor, track, [d for d in drives if d["case"]["track"] == track]) for governor in governors for track in tracks
+    ]
+    return {"rows": rows, "goals": _goals(rows), "drives": len(drives)}
+
+
+def row_of(governor: str, track: str, drives: Sequence[Drive]) -> dict[str, Any]:
+    """Of one governor on one track; `drives` are all of that track, because time and warning are relative to no governor."""
+    own = [drive for drive in drives if drive["case"]["governor"] == governor]
+    without = {_key(drive): drive for drive in drives if drive["case"]["governor"] == OFF}
+    faulty = [drive for drive in own if drive["case"]["protocol"] and drive["case"]["severity"] in SEVERE]
+    nominal = [drive for drive in own if not drive["case"]["protocol"]]
+    left = [drive["outcome"]["left_lane_at"] >= 0 for drive in faulty]
+    laps = sum(drive["outcome"]["distance_m"] for drive in nominal) / make_track(track).length_m
+    found: dict[str, Any] = {"governor": governor, "track": track, "faulty_drives": len(faulty), "left_lane": int(sum(left))}
+    found["left_lane_interval"] = wilson(sum(left), len(left))
+    found["beyond_edge_m"] = _mean([drive["outcome"]["beyond_edge_m"] for drive in faulty])
+    found["distance_m"] = _mean([drive["outcome"]["distance_m"] for drive in faulty])
+    found["nominal_laps"] = round(laps, 1)
+    found["false_stops"] = sum(drive["outcome"]["stopped_at"] >= 0 for drive in nominal)
+    found["false_slow_downs"] = sum(drive["outcome"]["slowed_frames"] > 0 for drive in nominal)
+    found["time_lost"] = _time_lost(nominal, without)
+    leads = [_lead_s(drive, without.get(_key(drive))) for drive in faulty]
+    known = [lead for lead in leads if lead is not None]
+    found["announced"], found["would_leave"] = sum(lead > 0.0 for lead in known), len(known)
+    found["median_warning_s"] = float(np.median([max(lead, 0.0) for lead in known])) if known and governor != OFF else None
+    found["by_protocol"] = _by_protocol(faulty)
+    return found
+
+
+def _key(drive: Drive) -> tuple[Any, ...]:
+    case = drive["case"]
+    return case["track"], case["protocol"], case["severity"], case["seed"]
+
+
+def _by_protocol(faulty: Sequence[Drive]) -> dict[str, list[int]]:
+    """protocol -> [drives that left the lane, drives]."""
+    found: dict[str, list[int]] = {}
+    for drive in faulty:
+        count = found.setdefault(drive["case"]["protocol"], [0, 0])
+        count[0] += drive["outcome"]["left_lane_at"] >= 0
+        count[1] += 1
+    return found
+
+
+def _lead_s(drive: Drive, without: Drive | None) -> float | None:
+    """Seconds from the alarm to the moment at which the same drive without a governor leaves its lane; None: it does not."""
+    if without is None or without["outcome"]["left_lane_at"] < 0:
+        return None
+    at = drive["outcome"]["danger_at"]
+    return (without["outcome"]["left_lane_at"] - at) / RATE_HZ if at >= 0 else -math.inf
+
+
+def _time_lost(nominal: Sequence[Drive], without: Mapping[tuple[Any, ...], Drive]) -> float | None:
+    """Share of the distance of the same frames without a governor that was not driven."""
+    pairs = [(drive["outcome"], without[_key(drive)]["outcome"]) for drive in nominal if _key(drive) in without]
+    plain = sum(off["distance_m"] * min(1.0, one["frames"] / max(off["frames"], 1)) for one, off in pairs)
+    return 1.0 - sum(one["distance_m"] for one, _ in pairs) / plain if plain > 0.0 else None
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def wilson(hits: int, count: int, z: float = 1.96) -> list[float] | None:
+    """95 % interval of a share."""
+    if not count:
+        return None
+    share, spread = hits / count, z * z / count
+    middle = (share + spread / 2) / (1 + spread)
+    half = z * math.sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
+    return [max(0.0, middle - half), min(1.0, middle + half)]
+
+
+def _goals(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Of alarm and hazard, track by track."""
+    goals = []
+    for row in rows:
+        if row["governor"] != OURS:
+            continue
+        off = next(other for other in rows if other["governor"] == OFF and other["track"] == row["track"])
+        fewer = 1.0 - row["left_lane"] / off["left_lane"] if off["left_lane"] else None
+        laps, lost, warning = row["nominal_laps"], row["time_lost"], row["median_warning_s"]
+        stops = 100.0 * row["false_stops"] / laps if laps else None
+        measured = {
+            "at least 80 % fewer departures under severities 3-5": (fewer, fewer is not None and fewer >= FEWER_DEPARTURES),
+            "at most 1 false stop per 100 nominal laps": (stops, stops is not None and stops <= FALSE_STOPS_PER_100_LAPS),
+            "at most 2 % of the lap time lost": (lost, lost is not None and lost <= TIME_LOST),
+            "median warning of at least 1 s before the lane's edge": (warning, warning is not None and warning >= WARNING_S),
+        }
+        for goal, (value, ok) in measured.items():
+            goals.append({"track": row["track"], "goal": goal, "measured": value, "reached": ok})
+    return goals
+
+
+def markdown(results: Mapping[str, Any]) -> str:
+    """The table and the goals, for docs/governor.md."""
+    lines = ["| governor | track | left the lane | 95 % | beyond the edge, m | driven under the fault, m | warning, s (median) |"]
+    lines[0] += " false stops | nominal laps | time lost |"
+    lines.append("|---|---|---|---|---|---|---|---|---|---|")
+    for row in results["rows"]:
+        low, high = row["left_lane_interval"] or (math.nan, math.nan)
+        cells = [row["governor"], row["track"], f"{row['left_lane']} of {row['faulty_drives']}", f"{low:.2f}-{high:.2f}"]
+        cells += [_shown(row["beyond_edge_m"], 2), _shown(row["distance_m"], 1), _shown(row["median_warning_s"], 2)]
+        cells += [str(row["false_stops"]), f"{row['nominal_laps']:.0f}", _shown(row["time_lost"], 3)]
+        lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", "| goal | track | measured | reached |", "|---|---|---|---|"]
+    for goal in results["goals"]:
+        said = "yes" if goal["reached"] else "no"
+        lines.append(f"| {goal['goal']} | {goal['track']} | {_shown(goal['measured'], 2)} | {said} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
