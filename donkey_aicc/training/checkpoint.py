@@ -62,7 +62,16 @@ def load_checkpoint(
         number, name = key.split("/")
         state.setdefault(int(number), {})[name] = value
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+    _lay_like_weights(optimiser)
     return _below(BEST, tensors), position
+
+
+def _lay_like_weights(optimiser: torch.optim.Optimizer) -> None:
+    """In memory in the order of the weights, as before: where both orders meet, the last bits of a step come out otherwise."""
+    for weight, state in optimiser.state.items():
+        for name, value in state.items():
+            if value.shape == weight.shape:
+                state[name] = torch.empty_like(weight, dtype=value.dtype).copy_(value)
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

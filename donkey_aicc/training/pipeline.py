@@ -23,7 +23,6 @@ from donkey_aicc.training.curves import Curves
 from donkey_aicc.training.distributed import Workers, choose_device, workers
 from donkey_aicc.training.interrupt import saving_on_interrupt
 from donkey_aicc.training.presets import Preset
-from donkey_aicc.training.seeds import derived_seed
 from donkey_aicc.training.stages import Sides, Stages
 from donkey_aicc.training.trainer import Run
 from donkey_aicc.tubs.drive import Drive
@@ -104,7 +103,6 @@ def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes:
         after_epoch=curves.record,
     )
     stages = Stages(sides, plan.preset, plan.horizons, stats, run)
-    torch.manual_seed(derived_seed(plan.seed, "weights") % 2**32)
     stages.train_vae()
     stages.train_dynamics(CONTEXT)
     if plan.predictor != NO_PREDICTOR:

@@ -18,6 +18,7 @@ from donkey_aicc.training.pictures import reconstruction_sheet, rollout_sheet
 from donkey_aicc.training.precision import round_weights
 from donkey_aicc.training.presets import Preset
 from donkey_aicc.training.rollouts import LatentPool, roll_out, spread_starts
+from donkey_aicc.training.seeds import derived_seed
 from donkey_aicc.training.train_dynamics import DynamicsTask
 from donkey_aicc.training.train_safety import Past, SafetyTask, auroc_per_horizon, masked_bce, pool_labels, safety_logits
 from donkey_aicc.training.train_vae import VaeTask, reconstruction_mse
@@ -68,6 +69,7 @@ class Stages:
         self.warnings: list[str] = []
 
     def train_vae(self) -> None:
+        self._begin("vae")
         self.vae = VAE()
         self._fit(VaeTask(self.vae, self.train, self.validation, self.preset.vae, self.device), ("vae",))
         self.vae.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
@@ -78,6 +80,7 @@ class Stages:
     def train_dynamics(self, context: int) -> None:
         self.latents = self._encoded(self.train, "encoding training frames")
         self.held_out = self._encoded(self.validation, "encoding validation frames")
+        self._begin("dynamics")
         self.dynamics = LatentDynamics()
         task = DynamicsTask(self.dynamics, self.latents, self.held_out, self.preset.dynamics, self.device)
         self._fit(task, ("vae", "dynamics"))
@@ -88,12 +91,17 @@ class Stages:
 
     def train_safety(self, lags: tuple[int, ...] = NO_HISTORY) -> None:
         past = self.past = Past(lags, self.stats)
+        self._begin("safety")
         safety = self.safety = SafetyCNN(len(self.horizons), inputs=input_channels(lags))
         task = SafetyTask(safety, self.train, self.validation, self.horizons, self.preset.safety, self.device, past)
         self._fit(task, ("safety",), lags=list(lags))
         safety.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
         probe = self.validation.inputs(_probe(self.validation).numpy(), lags, self.stats, self.device)
         self.precision["safety"] = round_weights(safety, lambda: safety(probe))
+
+    def _begin(self, stage: str) -> None:
+        """First weights from a seed of the stage's own: the stages before have drawn a number that a resumed run does not."""
+        torch.manual_seed(derived_seed(self.run.seed, "weights", stage) % 2**32)
 
     def measure(self, context: int) -> Measured:
         """Validation figures chose the epochs; the test figures were never looked at before."""

@@ -56,13 +56,17 @@ def guard_drive_page(app: Application, buttons_need_origin: bool) -> None:
             return True
         return "Origin" in request.headers and same_origin(request.headers) and known_host(request.host)
 
+    def allowed(request: Any, message: str | bytes) -> dict[str, Any]:
+        """Nothing at all from a page of another site; a program, which names no page, drives as before."""
+        return checked(_parsed(message), trusts(request)) if same_origin(request.headers) else {}
+
     class GuardedSocket(WebSocketDriveAPI):
         @property
         def max_message_size(self) -> int:
             return LARGEST_MESSAGE
 
         def on_message(self, message: str | bytes) -> None:
-            super().on_message(json.dumps(checked(_parsed(message), trusts(self.request))))
+            super().on_message(json.dumps(allowed(self.request, message)))
 
     @stream_request_body
     class GuardedDrive(DriveAPI):
@@ -75,7 +79,7 @@ def guard_drive_page(app: Application, buttons_need_origin: bool) -> None:
             self._body += chunk
 
         def post(self) -> None:
-            self.request.body = json.dumps(checked(_parsed(self._body), trusts(self.request))).encode()
+            self.request.body = json.dumps(allowed(self.request, self._body)).encode()
             super().post()
 
     app.add_handlers(".*", [(r"/drive", GuardedDrive), (r"/wsDrive", GuardedSocket)])

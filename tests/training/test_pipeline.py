@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -107,6 +108,14 @@ from test_pipeline import plan_for
 from donkey_aicc.training.pipeline import train_bundle
 train_bundle([drive(number) for number in range(8)], plan_for(Path({folder!r})))
 """
+
+
+def test_killed_between_two_stages_resumes_to_the_same_bundle(trained, drives, tmp_path):
+    """The stages before leave complete checkpoints, and the next one has none yet: its first weights must be the same."""
+    shutil.copytree(trained / "mine.training", tmp_path / "mine.training")
+    (tmp_path / "mine.training" / "safety.checkpoint.safetensors").unlink()
+    train_bundle(drives, plan_for(tmp_path, resume=True))
+    assert weight_hashes(tmp_path / "mine") == weight_hashes(trained / "mine")
 
 
 def test_killed_training_resumes_to_the_same_bundle(trained, drives, tmp_path):

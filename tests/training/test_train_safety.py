@@ -1,12 +1,17 @@
+import contextlib
+import dataclasses
+
 import numpy as np
 import torch
 
 from donkey_aicc.nets.history import LAGS, input_channels, stacked, without_past
 from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import PRESETS
 from donkey_aicc.training.train_safety import Past, SafetyTask, auroc_per_horizon, masked_bce, pool_labels
+from donkey_aicc.training.trainer import Run, fit
 
 CPU = torch.device("cpu")
 
@@ -59,3 +64,37 @@ def test_some_examples_are_shown_as_starts_of_sequences(drives):
     task.loss(torch.arange(task.examples()), 0, torch.Generator().manual_seed(0))
     starts = (shown[0] == without_past(shown[0])).flatten(1).all(dim=1)
     assert 4 < starts.sum() < 0.4 * len(starts)  # the four that are, and a few more
+
+
+def test_a_training_that_is_stopped_after_every_epoch_ends_with_the_same_weights(drives, tmp_path):
+    """The net's weights lie in memory in another order (channels last), and so must what the optimiser remembers of them."""
+    recipe = dataclasses.replace(PRESETS["tiny"].safety, epochs=4, batch=8)
+
+    def task():
+        torch.manual_seed(3)
+        return SafetyTask(SafetyCNN(2), FramePool(drives[:3]), FramePool(drives[3:4]), (5, 10), recipe, CPU)
+
+    def stop(stage, history):
+        raise KeyboardInterrupt
+
+    whole = task()
+    fit(whole, Run(tmp_path / "whole", seed=5, device=CPU))
+    for _ in range(recipe.epochs):
+        with contextlib.suppress(KeyboardInterrupt):
+            fit(task(), Run(tmp_path / "stopped", seed=5, device=CPU, resume=True, after_epoch=stop))
+    resumed = task()
+    fit(resumed, Run(tmp_path / "stopped", seed=5, device=CPU, resume=True))
+    expected = whole.net.state_dict()
+    assert all(torch.equal(value, expected[name]) for name, value in resumed.net.state_dict().items())
+
+
+def test_a_resumed_optimiser_remembers_in_the_order_of_the_weights(drives, tmp_path):
+    pools = FramePool(drives[:3]), FramePool(drives[3:4])
+    tasks = [SafetyTask(SafetyCNN(2), *pools, (5, 10), PRESETS["tiny"].safety, CPU) for _ in range(2)]
+    first, second = (torch.optim.AdamW(task.net.parameters(), lr=1e-3) for task in tasks)
+    tasks[0].loss(torch.arange(8), 0, torch.Generator()).backward()
+    first.step()
+    save_checkpoint(tmp_path / "c.safetensors", tasks[0].net, first, {}, Position({}))
+    load_checkpoint(tmp_path / "c.safetensors", tasks[1].net, second, {})
+    for weight, state in second.state.items():
+        assert state["exp_avg"].stride() == state["exp_avg_sq"].stride() == weight.stride()
