@@ -16,16 +16,15 @@ import numpy as np
 import torch
 
 from benchmarks.cold_start import cold_start_scores, memory_difference
-from benchmarks.runtime import cost_ms
+from benchmarks.runtime import cost_ms, step_ms
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.preprocess import ActionStats, images_to_tensor
+from donkey_aicc.nets.preprocess import ActionStats, images_to_array
+from donkey_aicc.nets.runtime import runtime_of
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
-from donkey_aicc.scoring.dynamics import RolloutScore
 from donkey_aicc.scoring.features import ControlFeatures
-from donkey_aicc.scoring.inference import for_inference
-from donkey_aicc.scoring.mc_dropout import mc_dropout_std
+from donkey_aicc.scoring.mc_dropout import McDropout
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.perception import PerceptionScore
 from donkey_aicc.scoring.randomness import FrameRandomness
@@ -46,7 +45,7 @@ def untrained_bundle() -> SimpleNamespace:
     nets = {"vae": VAE(), "dynamics": LatentDynamics(), "safety": SafetyCNN(len(HORIZONS))}
     for net in nets.values():
         net.eval().requires_grad_(False)
-    return SimpleNamespace(**nets, action_stats=ActionStats(np.zeros(2), np.ones(2)), horizons=HORIZONS)
+    return SimpleNamespace(**nets, action_stats=ActionStats(np.zeros(2), np.ones(2)), horizons=HORIZONS, has_predictor=True)
 
 
 def made_up_drive(frames: int, number: int) -> Drive:
@@ -56,22 +55,18 @@ def made_up_drive(frames: int, number: int) -> Drive:
 
 
 def print_parts(bundle: Bundle, drive: Drive) -> None:
-    image, vae, safety = images_to_tensor(drive.images[:1]), for_inference(bundle.vae), for_inference(bundle.safety)
+    image, runtime, dropout = images_to_array(drive.images[:1]), runtime_of(bundle), McDropout(bundle.safety)
     randomness, rng = FrameRandomness(0, SETTINGS.samples), np.random.default_rng(0)
-    perception, control = PerceptionScore(vae, 1, SETTINGS.context), ControlFeatures(1, SETTINGS.context)
-    rollout = RolloutScore(bundle.dynamics, 1, SETTINGS.samples, SETTINGS.rollout_steps, randomness)
-    z, action = vae.encode(image)[0], torch.zeros(1, 2)
+    perception, control = PerceptionScore(runtime, 1, SETTINGS.context), ControlFeatures(1, SETTINGS.context)
     for _ in range(SETTINGS.context):
         control.update(rng.normal(size=1), rng.normal(size=1))
-    living = cost_ms(lambda: rollout.update(z, action, False), 15)
     parts = {
         "encode, decode, rho": cost_ms(lambda: perception.update(image), 15),
         "nine control features": cost_ms(lambda: control.update(rng.normal(size=1), rng.normal(size=1)), 50),
-        f"living step of {SETTINGS.samples} samples": living,
-        f"rollout of {SETTINGS.rollout_steps} steps": cost_ms(lambda: rollout.update(z, action, True), 3) - living,
+        f"dynamics step of {SETTINGS.samples} samples": step_ms(runtime, SETTINGS.samples, 15),
         "nine TTA views": cost_ms(lambda: tta_views(image, randomness.tta(0)), 30),
-        "views and predictor": cost_ms(lambda: predict_tta(safety, image, randomness.tta(0)), 30),
-        "MC dropout of the predictor": cost_ms(lambda: mc_dropout_std(safety, image, randomness.tta(0)), 30),
+        "views and predictor": cost_ms(lambda: predict_tta(runtime, image, randomness.tta(0)), 30),
+        "MC dropout of the predictor": cost_ms(lambda: dropout.spread(image, randomness.tta(0)), 30),
     }
     for name, ms in parts.items():
         print(f"scoring part: {name:30s} {ms:8.2f} ms")

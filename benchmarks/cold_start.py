@@ -114,13 +114,14 @@ def memory_difference(
     drives; `table` itself if not given.
     """
     by_id = {drive.id: drive for drive in drives}
-    beyond = np.flatnonzero(table.valid & (table.step >= settings.context) & (table.step % settings.rollout_every == 0))
+    started = table.step - (settings.rollout_frames - 1)  # where the rollout began that is done in this row
+    beyond = np.flatnonzero(table.valid & (started >= settings.context) & (started % settings.rollout_every == 0))
     beyond = beyond[np.isin(table.sequence[beyond], list(by_id))]
     if not len(beyond):
         raise AiccError(f"the memory beyond the context needs sequences of more than {settings.context} frames; there is none")
     living = table.select(beyond[np.unique(np.linspace(0, len(beyond) - 1, frames).astype(int))])
     cold = living.features.copy()
-    rows = list(zip(living.sequence, living.step, strict=True))
+    rows = list(zip(living.sequence, living.step - (settings.rollout_frames - 1), strict=True))
     for row, (name, step) in enumerate(progress(rows, "cold starts", unit="frames")):
         cold[row, :3] = cold_start_scores(bundle, by_id[name], int(step), settings)[1]
     reference = table if nominal is None else nominal

@@ -17,9 +17,9 @@ from donkey_aicc.calibration.catalogue import OURS, make_calibrator
 from donkey_aicc.calibration.pool import FOLDS, build_pool
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.preprocess import IMAGE_SIZE, images_to_tensor
-from donkey_aicc.scoring.dynamics import RolloutScore
-from donkey_aicc.scoring.inference import for_inference
+from donkey_aicc.nets.preprocess import IMAGE_SIZE, images_to_array
+from donkey_aicc.nets.runtime import Runtime, StepMasks, initial_state, runtime_of
+from donkey_aicc.nets.shapes import HIDDEN, LATENT_CHANNELS, POSITIONS
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
@@ -94,33 +94,39 @@ def _frames(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _nets(bundle: "Bundle", settings: ScoreSettings, repeats: int) -> dict[str, float]:
     images, actions = _frames(settings.context)
-    context, commands = images_to_tensor(images), torch.from_numpy(bundle.action_stats.normalise(actions))
-    one, vae, safety = context[:1], for_inference(bundle.vae), for_inference(bundle.safety)
-    randomness = FrameRandomness(0, settings.samples)
-    rollout = RolloutScore(bundle.dynamics, 1, settings.samples, settings.rollout_steps, randomness)
-    z, command, latents, net = vae.encode(one)[0], torch.zeros(1, 2), vae.encode(context)[0], bundle.dynamics
+    context, commands = images_to_array(images), torch.from_numpy(bundle.action_stats.normalise(actions))
+    one, runtime, randomness, net = context[:1], runtime_of(bundle), FrameRandomness(0, settings.samples), bundle.dynamics
+    latents = torch.from_numpy(runtime.encode(context))
     few = max(1, repeats // 5)
-    step = cost_ms(lambda: rollout.update(z, command, False), repeats)
+    step = step_ms(runtime, settings.samples, repeats)
     return {
-        "vae_encode": cost_ms(lambda: vae.encode(one), repeats),
-        "vae_decode": cost_ms(lambda: vae.decode(z), repeats),
-        "vae_encode_context": cost_ms(lambda: vae.encode(context), few),
-        "rho": cost_ms(lambda: vae.decode(vae.encode(context)[0]), few),
+        "vae_encode": cost_ms(lambda: runtime.encode(one), repeats),
+        "vae_decode": cost_ms(lambda: runtime.decode(latents[:1].numpy()), repeats),
+        "vae_encode_context": cost_ms(lambda: runtime.encode(context), few),
+        "rho": cost_ms(lambda: runtime.decode(runtime.encode(context)), few),
         "dynamics_deterministic": cost_ms(lambda: cold_prediction(net, latents, commands, settings.rollout_steps), 1),
         "dynamics_dropout": cost_ms(lambda: cold_disagreement(net, latents, commands, 0, settings), 1),
         "dynamics_step": step,
-        "dynamics_rollout": max(cost_ms(lambda: rollout.update(z, command, True), few) - step, 0.0),
-        "predictor": cost_ms(lambda: safety(one), repeats),
-        "tta": cost_ms(lambda: predict_tta(safety, one, randomness.tta(0), settings.views), repeats),
+        "dynamics_rollout": step * (settings.rollout_steps - 1),
+        "predictor": cost_ms(lambda: runtime.predict(one), repeats),
+        "tta": cost_ms(lambda: predict_tta(runtime, one, randomness.tta(0), settings.views), repeats),
     }
+
+
+def step_ms(runtime: Runtime, samples: int, repeats: int, lanes: int = 1) -> float:
+    """One step of the dynamics net."""
+    z = np.zeros((POSITIONS, lanes, samples, LATENT_CHANNELS), np.float32)
+    masks = StepMasks(np.ones((2, samples, HIDDEN), np.float32), np.ones((1, samples, HIDDEN), np.float32))
+    command, state = runtime.command(np.zeros((lanes, 2), np.float32)), initial_state(lanes, samples)
+    return cost_ms(lambda: runtime.step(z, command, state, masks), repeats)
 
 
 def _pipelines(bundle: "Bundle", settings: ScoreSettings, repeats: int) -> dict[str, float]:
     images, actions = _frames(settings.context)
-    safety, randomness = for_inference(bundle.safety), FrameRandomness(0, settings.samples)
+    runtime, randomness = runtime_of(bundle), FrameRandomness(0, settings.samples)
 
     def predict() -> object:
-        return predict_tta(safety, images_to_tensor(images[:1]), randomness.tta(0), settings.views)
+        return predict_tta(runtime, images_to_array(images[:1]), randomness.tta(0), settings.views)
 
     return {
         "streaming_control_path": cost_ms(predict, repeats),

@@ -17,7 +17,8 @@ from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import LATENT_CHANNELS, VAE
+from donkey_aicc.nets.shapes import LATENT_CHANNELS
+from donkey_aicc.nets.vae import VAE
 from donkey_aicc.scoring.settings import ScoreSettings
 from tests.synthetic_scores import synthetic_table
 

@@ -141,7 +141,7 @@ def _heat(car: Assembly, monitor: "Monitor | None") -> Callable[[], Any] | None:
     def heat() -> str | None:
         newest = scorer.newest
         error = None if newest is None else newest.squared_error
-        return None if error is None else heat_of(error.cpu().numpy(), nominal)
+        return None if error is None else heat_of(error, nominal)
 
     return heat
 

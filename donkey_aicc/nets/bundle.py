@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import sha256_of
 from donkey_aicc.nets import winograd  # noqa: F401  imported early: its constants must not be made on the meta device
+from donkey_aicc.nets.bundle_folder import BundleFolder
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.history import input_channels
-from donkey_aicc.nets.manifest import CALIBRATOR, MANIFEST, WEIGHT_FILES, Manifest, read_manifest, write_manifest
-from donkey_aicc.nets.preprocess import ActionStats
+from donkey_aicc.nets.manifest import MANIFEST, WEIGHT_FILES, Manifest, read_manifest, write_manifest
 from donkey_aicc.nets.safety_cnn import SafetyCNN, convolution_channels, input_width
 from donkey_aicc.nets.vae import VAE
 
@@ -38,15 +38,13 @@ class Nets:
         return {name: net for name, net in found.items() if net is not None}
 
 
-class Bundle:
+class Bundle(BundleFolder):
     """Trained nets in evaluation mode with the statistics that belong to them."""
 
     def __init__(self, nets: Nets, manifest: Manifest, path: Path, device: torch.device) -> None:
+        super().__init__(manifest, path)
         self.vae, self.dynamics, self._safety = nets.vae, nets.dynamics, nets.safety
-        self.manifest, self.path, self.device = manifest, path, device
-        self.horizons = tuple(manifest.horizons)
-        self.action_stats = ActionStats.from_json(manifest.action_stats)
-        self.lags = tuple(manifest.lags)
+        self.device = device
 
     @property
     def has_predictor(self) -> bool:
@@ -63,19 +61,14 @@ class Bundle:
             )
         return self._safety
 
-    @property
-    def calibrator_path(self) -> Path:
-        """Where this bundle's calibrator is, if there is one; it carries its own hash and may be newer than the weights."""
-        return self.path / CALIBRATOR
-
     @classmethod
     def load(cls, path: str | Path, device: str | torch.device = "cpu") -> "Bundle":
         """Verify the folder and load it; every refusal says what is wrong and what to do."""
-        folder, target = Path(path), torch.device(device)
-        manifest = read_manifest(folder)
-        states = {name: _verified_state(folder, file, manifest) for name, file in manifest.weight_files.items()}
+        opened, target = BundleFolder.open(path), torch.device(device)
+        manifest, folder = opened.manifest, opened.path
+        states = {name: _state(opened.verified(file)) for name, file in manifest.weight_files.items()}
         if "safety" in states:
-            _check_inputs(folder, input_width(states["safety"]), input_channels(tuple(manifest.lags)))
+            _check_inputs(folder, input_width(states["safety"]), input_channels(opened.lags))
         horizons = len(manifest.horizons)
         makers: dict[str, Callable[[], nn.Module]] = {
             "vae": VAE,
@@ -98,20 +91,7 @@ def _check_inputs(folder: Path, found: int, expected: int) -> None:
         )
 
 
-def _verified_state(folder: Path, file: str, manifest: Manifest) -> dict[str, Tensor]:
-    path, entry = folder / file, manifest.files[file]
-    if not path.is_file():
-        raise AiccError(f"{folder} lacks {file}, which its manifest lists; copy the whole bundle folder again")
-    size = path.stat().st_size
-    if size != entry["bytes"]:
-        state = "truncated" if size < entry["bytes"] else "longer than recorded"
-        raise AiccError(f"{path} is {state}: {size} bytes, expected {entry['bytes']}; copy the bundle again")
-    digest = sha256_of(path)
-    if digest != entry["sha256"]:
-        raise AiccError(
-            f"{path}: sha256 differs from the manifest ({digest[:12]}..., expected {entry['sha256'][:12]}...); "
-            "the file was changed or damaged: copy the bundle again or retrain it"
-        )
+def _state(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:

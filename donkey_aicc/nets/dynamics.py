@@ -12,14 +12,16 @@ import torch
 from torch import Tensor, nn
 
 from donkey_aicc.nets import winograd
-from donkey_aicc.nets.vae import LATENT_CHANNELS, LATENT_SIDE
-
-HIDDEN = 128
-LAYERS = 2
-ACTION_CHANNELS = 32
-GATES = 4
-RECURRENT_DROPOUT = 0.15
-BETWEEN_DROPOUT = 0.3
+from donkey_aicc.nets.shapes import (
+    ACTION_CHANNELS,
+    BETWEEN_DROPOUT,
+    GATES,
+    HIDDEN,
+    LATENT_CHANNELS,
+    LATENT_SIDE,
+    LAYERS,
+    RECURRENT_DROPOUT,
+)
 
 # (hidden, cell) per layer, each (B, 128, 4, 4)
 State = tuple[tuple[Tensor, Tensor], ...]

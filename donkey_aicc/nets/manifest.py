@@ -44,6 +44,7 @@ class Manifest:
     precision: dict[str, Any] = field(default_factory=dict)  # measured change of each net's output by its stored precision
     warnings: list[str] = field(default_factory=list)
     files: dict[str, dict[str, Any]] = field(default_factory=dict)  # name -> sha256, bytes, dtype
+    onnx: dict[str, dict[str, Any]] = field(default_factory=dict)  # files of `donkey-aicc export` -> sha256, bytes
     kind: str = KIND
     schema_version: int = SCHEMA_VERSION
     package_version: str = donkey_aicc.__version__
@@ -62,6 +63,11 @@ class Manifest:
     def weight_files(self) -> dict[str, str]:
         """Net -> file, of the nets that this bundle has."""
         return {name: file for name, file in WEIGHT_FILES.items() if name != "safety" or self.has_predictor}
+
+    @property
+    def is_exported(self) -> bool:
+        """Whether the bundle can run without torch."""
+        return bool(self.onnx)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -133,10 +139,10 @@ def _fits(value: Any, kind: Any) -> bool:
 
 def _check_files_listed(folder: Path, manifest: Manifest) -> None:
     for name in manifest.weight_files.values():
-        entry = manifest.files.get(name)
-        if entry is None or not isinstance(entry.get("sha256"), str) or not isinstance(entry.get("bytes"), int):
+        if not _is_hash(manifest.files.get(name)):
             raise AiccError(f"{folder / MANIFEST} holds no hash of {name}; copy the bundle again or retrain it")
-
+    if not all(_is_hash(entry) for entry in manifest.onnx.values()):
+        raise AiccError(f"{folder / MANIFEST}: onnx must be a table of file hashes; run donkey-aicc export {folder} again")
 
 def _check_frames(folder: Path, manifest: Manifest) -> None:
     """Counts of frames: how far ahead, how far back, how much history."""
@@ -147,3 +153,7 @@ def _check_frames(folder: Path, manifest: Manifest) -> None:
         raise AiccError(f"{folder / MANIFEST}: context must be from 1 to {MOST_FRAMES} frames, got {manifest.context}")
     if lags[:1] != [0] or lags != sorted(set(lags)) or lags[-1] > CONTEXT:
         raise AiccError(f"{folder / MANIFEST}: lags must be frame counts 0 < ... <= {CONTEXT} that begin with 0, got {lags!r}")
+
+
+def _is_hash(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("sha256"), str) and isinstance(entry.get("bytes"), int)

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from donkey_aicc.nets.history import frames_in
+from donkey_aicc.nets.shapes import FEATURE_SIZE
 
-FEATURE_SIZE = 128
 DROPOUT = 0.3
 # Most of the parameters are in the first fully connected layer. Convolutions twice as wide would cost the control path more than
 # twice as much, for each of the augmented views, and predict no better (studies/log.md).

@@ -3,10 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-LATENT_CHANNELS = 64
-LATENT_SIDE = 4
-LATENT_SHAPE = (LATENT_CHANNELS, LATENT_SIDE, LATENT_SIDE)
-IMAGE_SIDE = 64
+from donkey_aicc.nets.shapes import LATENT_CHANNELS, LATENT_SIDE
 
 # exp(logvar) stays a finite, trainable variance inside these bounds
 LOGVAR_MIN, LOGVAR_MAX = -12.0, 6.0

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from donkey_aicc.calibration.alarm_signs import SignStream, slow_signs
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.vae import LATENT_CHANNELS
+from donkey_aicc.nets.shapes import LATENT_CHANNELS
 from donkey_aicc.parts import states
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.settings import ScoreSettings
@@ -42,7 +41,7 @@ class Scored:
     scores: dict[str, float] = field(default_factory=dict)
     signs: list[float | None] | None = None  # of the alarm, in the order of SIGNS; None unknown
     features: np.ndarray | None = None  # (12,) in nominal standard deviations
-    squared_error: Any = None  # (3, 64, 64) tensor: where the frame could not be rebuilt
+    squared_error: np.ndarray | None = None  # (3, 64, 64): where the frame could not be rebuilt
 
 
 class MonitorStream:
@@ -64,14 +63,13 @@ class MonitorStream:
         self._statistics = statistics
         if statistics is not None:
             _check_statistics(statistics)
-        self._rollout_every, self._max_rollout_age = settings.rollout_every, ROLLOUTS_TILL_STALE * settings.rollout_every
+        self._max_rollout_age = ROLLOUTS_TILL_STALE * settings.rollout_every
         self._gap_s, self._frozen_frames = gap_s, frozen_frames
         self._start_sequence()
 
     def _start_sequence(self) -> None:
         self._stream.reset()
         self._signs.reset()
-        self._frames = 0
         self._last: Frame | None = None
         self._repeats = 0
 
@@ -79,21 +77,14 @@ class MonitorStream:
         """Whether this frame is the first of a new sequence."""
         return self._last is None or frame.starts_sequence or frame.time_s - self._last.time_s > self._gap_s
 
-    def rollout_is_due(self, frame: Frame) -> bool:
-        """Whether the frame brings a rollout by the schedule."""
-        return self.begins_sequence(frame) or self._frames % self._rollout_every == 0
-
-    def take(self, frame: Frame, allow_rollout: bool = True) -> Scored:
+    def take(self, frame: Frame) -> Scored:
         """Score the next frame."""
         if self.begins_sequence(frame):
             self._start_sequence()
         repeated = self._last is not None and np.array_equal(frame.image, self._last.image)
         self._repeats = self._repeats + 1 if repeated else 0
-        found = self._stream.step(
-            frame.image[None], np.array([[frame.steering, frame.throttle]]), None if allow_rollout else False
-        )
+        found = self._stream.step(frame.image[None], np.array([[frame.steering, frame.throttle]]))
         self._last = frame
-        self._frames += 1
         if self._statistics is None:
             return Scored(frame.time_s, states.NO_STATISTICS)
         scores = self._statistics.frame_scores(float(found.rho_raw[0]), found.features[0], found.latent[0])

@@ -1,16 +1,18 @@
 """SafetyPredictor: from a camera frame, or the last few, to the probability that the car is still safe k steps from now."""
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.history import History
 from donkey_aicc.nets.preprocess import to_model_image
-from donkey_aicc.scoring.inference import for_inference
+from donkey_aicc.nets.runtime import Runtime, runtime_of
+from donkey_aicc.scoring.tta import sigmoid
+
+if TYPE_CHECKING:
+    from donkey_aicc.nets.bundle import Bundle
 
 logger = logging.getLogger(__name__)
 _NO_COMMAND = np.zeros((1, 2), dtype=np.float32)
@@ -23,11 +25,10 @@ class SafetyPredictor:
     An empty list and not None, because donkeycar keeps a channel's old value when a part returns None.
     """
 
-    def __init__(self, bundle: Bundle) -> None:
-        self.net = for_inference(bundle.safety)
-        self.horizons = bundle.horizons
-        self._device = next(self.net.parameters()).device
-        self._history, self._needs_command = History(bundle.lags, bundle.action_stats), len(bundle.lags) > 1
+    def __init__(self, nets: "Runtime | Bundle") -> None:
+        self.runtime = runtime_of(nets)
+        self.horizons, lags = self.runtime.horizons, self.runtime.lags
+        self._history, self._needs_command = History(lags, self.runtime.action_stats), len(lags) > 1
         self._complained = False
 
     def reset(self) -> None:
@@ -39,15 +40,14 @@ class SafetyPredictor:
         images = self.to_input(image, steering)
         if images is None:
             return []
-        with torch.inference_mode():
-            return finite_list(torch.sigmoid(self.net(images))[0])
+        return finite_list(sigmoid(self.runtime.predict(images)[1])[0])
 
-    def to_input(self, image: Any, steering: Any = None) -> torch.Tensor | None:
+    def to_input(self, image: Any, steering: Any = None) -> np.ndarray | None:
         """(1, C, 64, 64) for the net, or None for a frame that cannot be used: the next one then starts a sequence."""
         command = self._command(steering)
         try:
             if image is not None and command is not None:
-                return torch.from_numpy(self._history.push(to_model_image(image)[None], command)).to(self._device)
+                return self._history.push(to_model_image(image)[None], command)
         except AiccError as error:
             if not self._complained:  # once: it is true of every frame that follows
                 logger.error("no safety prediction: %s", error)
@@ -71,6 +71,6 @@ class SafetyPredictor:
         self.reset()
 
 
-def finite_list(values: torch.Tensor) -> list[float]:
+def finite_list(values: np.ndarray) -> list[float]:
     """Plain floats; empty if one of them is not finite."""
-    return values.tolist() if bool(torch.isfinite(values).all()) else []
+    return values.tolist() if bool(np.isfinite(values).all()) else []

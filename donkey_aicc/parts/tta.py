@@ -69,7 +69,7 @@ class TTA:
         if images is None:
             self.reset()
             return ([], [], {}) if self.details else []
-        found = predict_tta(self.predictor.net, images, self._randomness.tta(number), self.views)
+        found = predict_tta(self.predictor.runtime, images, self._randomness.tta(number), self.views)
         p_tta = finite_list(found.p_tta[0])
         return (p_tta, finite_list(found.p_identity[0]), self._frame_scores(found)) if self.details else p_tta
 
@@ -85,8 +85,8 @@ class TTA:
         if self._statistics is None or not self._score_names:
             return {}
         kinds = {name.removesuffix("_far") for name in self._score_names}
-        spread = found.spread[0].cpu().numpy() if "tta_spread" in kinds else None
-        features = found.features[0].cpu().numpy() if kinds & {"density", "dac"} else None
+        spread = found.spread[0] if "tta_spread" in kinds else None
+        features = found.features[0] if kinds & {"density", "dac"} else None
         # The scores of the world model come from elsewhere: what is handed in for them here does not matter.
         scores = self._statistics.frame_scores(1.0, NO_FEATURES, None, spread, features)
         return {name: scores[name] for name in self._score_names if name in scores}

@@ -1,10 +1,9 @@
 """Perception anomaly: how badly the world model redraws what the camera sees (paper, Section IV)."""
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from donkey_aicc.nets.vae import LATENT_CHANNELS, VAE
+from donkey_aicc.nets.runtime import Runtime
+from donkey_aicc.nets.shapes import LATENT_CHANNELS
 from donkey_aicc.scoring.ring import Ring
 
 
@@ -15,23 +14,22 @@ class PerceptionScore:
     distances in latent space.
     """
 
-    def __init__(self, vae: VAE, lanes: int, context: int) -> None:
-        self._vae = vae
+    def __init__(self, runtime: Runtime, lanes: int, context: int) -> None:
+        self._runtime = runtime
         self._errors = Ring(lanes, context)
         self._pooled = Ring(lanes, context, (LATENT_CHANNELS,))
-        self.squared_error: Tensor | None = None  # (L, 3, 64, 64) of the newest frame, for whoever wants to see where it is
+        self.squared_error: np.ndarray | None = None  # (L, 3, 64, 64) of the newest frame, for whoever wants to see where it is
 
-    @torch.inference_mode()
-    def update(self, images: Tensor, unseen: int = 0) -> tuple[np.ndarray, np.ndarray, Tensor]:
+    def update(self, images: np.ndarray, unseen: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """images (L, 3, 64, 64) -> rho_raw (L,), pooled latent (L, 64), and the frame's latent mean (L, 64, 4, 4).
 
         unseen: frames since the last one that were not looked at.
         """
-        latent, _ = self._vae.encode(images)
-        self.squared_error = (self._vae.decode(latent) - images).square_()
-        error = self.squared_error.mean(dim=(1, 2, 3))
-        self._errors.append(error.double().cpu().numpy(), unseen)
-        self._pooled.append(latent.mean(dim=(2, 3)).double().cpu().numpy(), unseen)
+        latent = self._runtime.encode(images)
+        difference = self._runtime.decode(latent) - images
+        self.squared_error = np.square(difference, out=difference)
+        self._errors.append(self.squared_error.mean(axis=(1, 2, 3), dtype=np.float64), unseen)
+        self._pooled.append(latent.mean(axis=(2, 3), dtype=np.float64), unseen)
         return self._errors.window().mean(axis=1), self._pooled.window().mean(axis=1), latent
 
     @property

@@ -1,13 +1,13 @@
 """All random numbers of scoring: a function of (seed, purpose, frame number) and of nothing else.
 
 So a replay, another number of lanes or workers, a rollout that was left out, or a cold start at the same frame all
-meet the very same masks and views.
+meet the very same masks and views. The first samples do not depend on how many there are.
 """
 
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.nets.dynamics import BETWEEN_DROPOUT, HIDDEN, LAYERS, RECURRENT_DROPOUT
+from donkey_aicc.nets.shapes import BETWEEN_DROPOUT, HIDDEN, LAYERS, RECURRENT_DROPOUT
 
 _RECURRENT, _BETWEEN, _TTA, _PREDICTOR_DROPOUT = range(4)
 
@@ -22,11 +22,13 @@ class FrameRandomness:
 
     def recurrent_masks(self) -> np.ndarray:
         """(layers, S, 128): one mask per sample and layer for a whole sequence."""
-        return self._masks(_RECURRENT, 0, LAYERS, RECURRENT_DROPOUT)
+        layers = range(LAYERS)
+        return np.concatenate([self._mask(self._generator(_RECURRENT, 0, layer), RECURRENT_DROPOUT) for layer in layers])
 
-    def between_masks(self, frame: int, steps: int) -> np.ndarray:
-        """(steps, S, 128) for the steps that start at this frame; the first rows do not depend on `steps`."""
-        return self._masks(_BETWEEN, frame, steps, BETWEEN_DROPOUT)
+    def between_masks(self, frame: int, steps: int, first: int = 0) -> np.ndarray:
+        """(steps, S, 128) for the steps from number `first` on of a rollout from this frame; step 0 takes the frame in."""
+        numbers = range(first, first + steps)
+        return np.concatenate([self._mask(self._generator(_BETWEEN, frame, step), BETWEEN_DROPOUT) for step in numbers])
 
     def tta(self, frame: int) -> np.random.Generator:
         """For the augmented views of this frame."""
@@ -36,9 +38,10 @@ class FrameRandomness:
         """For the safety predictor's own dropout samples at this frame."""
         return self._generator(_PREDICTOR_DROPOUT, frame)
 
-    def _generator(self, purpose: int, frame: int) -> np.random.Generator:
-        return np.random.Generator(np.random.PCG64((self._seed, purpose, frame)))
+    def _generator(self, *purpose: int) -> np.random.Generator:
+        return np.random.Generator(np.random.PCG64((self._seed, *purpose)))
 
-    def _masks(self, purpose: int, frame: int, count: int, drop: float) -> np.ndarray:
-        uniform = self._generator(purpose, frame).random((count, self._samples, HIDDEN), dtype=np.float32)
+    def _mask(self, generator: np.random.Generator, drop: float) -> np.ndarray:
+        """(1, S, 128)."""
+        uniform = generator.random((1, self._samples, HIDDEN), dtype=np.float32)
         return np.where(uniform >= drop, np.float32(1.0 / (1.0 - drop)), np.float32(0.0))

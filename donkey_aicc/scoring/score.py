@@ -9,15 +9,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import torch
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.history import History
-from donkey_aicc.nets.safety_cnn import FEATURE_SIZE, SafetyCNN
-from donkey_aicc.nets.vae import LATENT_CHANNELS
+from donkey_aicc.nets.runtime import Runtime, runtime_of
+from donkey_aicc.nets.shapes import FEATURE_SIZE, LATENT_CHANNELS
+from donkey_aicc.scoring.dynamics import ROLLOUT_FEATURES
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
-from donkey_aicc.scoring.inference import for_inference
-from donkey_aicc.scoring.mc_dropout import mc_dropout_std
+from donkey_aicc.scoring.mc_dropout import McDropout
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable, concatenate, horizon_labels
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
@@ -31,9 +30,11 @@ _FRAME_COLUMNS = {"p_safe": -1, "p_tta": -1, "tta_spread": -1, "mc_dropout": -1,
 _FRAME_COLUMNS |= {
     "frame_stats": len(FRAME_STATS),
     "features": len(FEATURE_NAMES),
+    "half_rollout": len(ROLLOUT_FEATURES),
     "latent": LATENT_CHANNELS,
     "cnn_features": FEATURE_SIZE,
 }
+_STREAM_COLUMNS = ("rho_raw", "features", "half_rollout", "latent", "frame_stats", "valid")
 
 
 class Drive(Protocol):
@@ -92,19 +93,23 @@ def score_group(
     """Score sequences as the lanes of one stream, longest first; `advance` is told the number of frames done."""
     lengths = [len(sequence) for sequence in sequences]
     columns = [_empty_columns(length, len(bundle.horizons)) for length in lengths]
-    scorer = StreamScorer(bundle, settings, lanes=len(sequences))
-    safety = for_inference(bundle.safety) if bundle.has_predictor else None
-    randomness, history = FrameRandomness(settings.seed, settings.samples), History(bundle.lags, bundle.action_stats)
+    runtime = runtime_of(bundle)
+    scorer = StreamScorer(runtime, settings, lanes=len(sequences))
+    predictions = _Predictions(bundle, runtime, settings, batch) if bundle.has_predictor else None
     active = np.arange(len(sequences))
     for frame in range(max(lengths)):
         going = np.flatnonzero([lengths[lane] > frame for lane in active])
         if len(going) < len(active):
             scorer.keep(going)
-            history.keep(going)
+            if predictions is not None:
+                predictions.history.keep(going)
             active = active[going]
         images = np.stack([sequences[lane].images[frame] for lane in active])
         actions = np.stack([sequences[lane].actions[frame] for lane in active])
-        values = _frame_values(safety, scorer, history, randomness, settings, batch, frame, images, actions)
+        scores = scorer.step(images, actions)
+        values = {name: getattr(scores, name) for name in _STREAM_COLUMNS}
+        if predictions is not None:  # else trained without labels: the columns of the predictor stay NaN
+            values |= predictions.of(frame, images, actions)
         for row, lane in enumerate(active):
             for name, found in values.items():
                 columns[lane][name][frame] = found[row]
@@ -113,33 +118,26 @@ def score_group(
     return [_table(bundle, sequence, column) for sequence, column in zip(sequences, columns, strict=True)]
 
 
-def _frame_values(
-    safety: SafetyCNN | None,
-    scorer: StreamScorer,
-    history: History,
-    randomness: FrameRandomness,
-    settings: ScoreSettings,
-    batch: BatchSettings,
-    frame: int,
-    images: np.ndarray,
-    actions: np.ndarray,
-) -> dict[str, np.ndarray]:
-    scores = scorer.step(images, actions)
-    values = {"rho_raw": scores.rho_raw, "features": scores.features, "latent": scores.latent, "frame_stats": scores.frame_stats}
-    values["valid"] = scores.valid
-    if safety is None:  # a bundle trained without labels: the columns of the predictor stay NaN
-        return values
-    seen = torch.from_numpy(history.push(images, actions)).to(scorer.device)
-    prediction = predict_tta(safety, seen, randomness.tta(frame), settings.views)
-    dropout = mc_dropout_std(safety, seen, randomness.predictor_dropout(frame), batch.dropout_passes)
-    tensors = {
-        "p_safe": prediction.p_identity,
-        "p_tta": prediction.p_tta,
-        "tta_spread": prediction.spread,
-        "mc_dropout": dropout,
-        "cnn_features": prediction.features,
-    }
-    return values | {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
+class _Predictions:
+    """The columns that come from the safety predictor."""
+
+    def __init__(self, bundle: "Bundle", runtime: Runtime, settings: ScoreSettings, batch: BatchSettings) -> None:
+        self._runtime, self._views = runtime, settings.views
+        self._dropout = McDropout(bundle.safety, batch.dropout_passes)
+        self._randomness = FrameRandomness(settings.seed, settings.samples)
+        self.history = History(runtime.lags, runtime.action_stats)
+
+    def of(self, frame: int, images: np.ndarray, actions: np.ndarray) -> dict[str, np.ndarray]:
+        """images (L, 64, 64, 3) and actions (L, 2) of the next frame."""
+        seen = self.history.push(images, actions)
+        found = predict_tta(self._runtime, seen, self._randomness.tta(frame), self._views)
+        return {
+            "p_safe": found.p_identity,
+            "p_tta": found.p_tta,
+            "tta_spread": found.spread,
+            "cnn_features": found.features,
+            "mc_dropout": self._dropout.spread(seen, self._randomness.predictor_dropout(frame)),
+        }
 
 
 def _empty_columns(length: int, horizons: int) -> dict[str, np.ndarray]:
@@ -147,7 +145,7 @@ def _empty_columns(length: int, horizons: int) -> dict[str, np.ndarray]:
     columns = {}
     for name, width in _FRAME_COLUMNS.items():
         shape = (length,) if width == 0 else (length, horizons if width < 0 else width)
-        columns[name] = np.full(shape, np.nan, dtype=np.float64 if name in ("rho_raw", "features") else np.float32)
+        columns[name] = np.full(shape, np.nan, dtype=np.float64 if name in ("rho_raw", "features", "half_rollout") else np.float32)
     columns["valid"] = np.zeros(length, dtype=bool)
     return columns
 

@@ -32,7 +32,7 @@ FEATURE_NAMES = (
 )
 
 
-_LATER_COLUMNS = {"frame_stats": len(FRAME_STATS), "actions": 2, "departed": 0}
+_LATER_COLUMNS = {"frame_stats": len(FRAME_STATS), "actions": 2, "departed": 0, "half_rollout": 3}
 
 
 def _unknown() -> np.ndarray:
@@ -64,6 +64,7 @@ class ScoreTable:
     frame_stats: np.ndarray = field(default_factory=_unknown)  # (N, 8) of the frame alone, in the order of FRAME_STATS
     actions: np.ndarray = field(default_factory=_unknown)  # (N, 2) steering and throttle as sent
     departed: np.ndarray = field(default_factory=_unknown)  # (N,) 1 out of the lane, 0 in it, NaN unknown
+    half_rollout: np.ndarray = field(default_factory=_unknown)  # (N, 3) the rollout features of grade half, if this is grade full
 
     def __post_init__(self) -> None:
         rows = len(self.sequence)

@@ -55,6 +55,11 @@ class ScoreSettings:
         """Rollout steps that each frame pays, so that a rollout is done when the next one starts."""
         return -(-self.rollout_steps // self.rollout_every) if self.looks_ahead else 0
 
+    @property
+    def rollout_frames(self) -> int:
+        """Frames over which a rollout is spread, its first one included: its features count from the last of them on."""
+        return -(-self.rollout_steps // self.steps_per_frame) if self.looks_ahead else 0
+
     def at_grade(self, grade: str) -> "ScoreSettings":
         """These settings of grade full, at another grade."""
         if grade == self.grade:

@@ -5,20 +5,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.preprocess import images_to_tensor
-from donkey_aicc.nets.vae import IMAGE_SIDE
-from donkey_aicc.scoring.dynamics import RolloutScore
+from donkey_aicc.nets.preprocess import images_to_array
+from donkey_aicc.nets.runtime import Runtime, runtime_of
+from donkey_aicc.nets.shapes import IMAGE_SIDE
+from donkey_aicc.scoring.dynamics import ROLLOUT_FEATURES, RolloutScore
 from donkey_aicc.scoring.features import ControlFeatures
 from donkey_aicc.scoring.frame_stats import FrameStats
-from donkey_aicc.scoring.inference import for_inference
 from donkey_aicc.scoring.perception import PerceptionScore
-from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
-from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.scoring.settings import HALF, ScoreSettings
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
@@ -26,16 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FrameScores:
-    """Scores of the newest frame of L lanes. Rollout features are NaN until the first rollout."""
+    """Scores of the newest frame of L lanes. Rollout features are NaN until the first rollout is done; at grade light, 0."""
 
     rho_raw: np.ndarray  # (L,) mean reconstruction MSE over the context
     features: np.ndarray  # (L, 12) in the order of FEATURE_NAMES
+    half_rollout: np.ndarray  # (L, 3) the rollout features that grade half would have; NaN where this is not grade full
     latent: np.ndarray  # (L, 64) pooled latent mean over the context
     frame_error: np.ndarray  # (L,) reconstruction MSE of this frame alone
     frame_stats: np.ndarray  # (L, 8) in the order of FRAME_STATS, of this frame alone
-    rollout_age_frames: int  # 0: the rollout features belong to this frame
+    rollout_age_frames: int  # since the frame that the rollout features belong to; 0 at grade light
     frames_seen: int
-    warmed_up: bool  # the context is full and a rollout has run
+    warmed_up: bool  # the context is full and a rollout is done
     valid: np.ndarray  # (L,) bool: warmed up, and every number above is finite
 
     def named(self, lane: int = 0) -> dict[str, float]:
@@ -44,17 +42,17 @@ class FrameScores:
 
 
 class StreamScorer:
-    """Scores L streams that start together, frame by frame.
+    """Scores L streams that start together, frame by frame, on a runtime or on the torch nets of a loaded bundle.
 
     All randomness depends on (seed, frame number) only, so a replay repeats the drive's scores. A rollout of
-    `rollout_steps` with the last command held runs at every frame whose number is a multiple of `rollout_every`.
-    `pause` is called between the steps of the work: there a live car lets its drive loop go first. A number that is not
-    finite makes its lane invalid until it has left the context; it never stays.
+    `rollout_steps` with the last command held starts at every frame whose number is a multiple of `rollout_every`, and is
+    spread over the frames from there to the next. `pause` is called between the steps of the work: there a live car lets
+    its drive loop go first. A number that is not finite makes its lane invalid until it has left the context; it never stays.
     """
 
     def __init__(
         self,
-        bundle: "Bundle",
+        nets: "Runtime | Bundle",
         settings: ScoreSettings,
         *,
         lanes: int = 1,
@@ -62,25 +60,23 @@ class StreamScorer:
     ) -> None:
         if lanes < 1:
             raise ConfigError(f"lanes must be >= 1, got {lanes}")
-        self._vae, self._action_stats = for_inference(bundle.vae), bundle.action_stats
-        self._device = next(bundle.vae.parameters()).device
-        self._rollout_every, self._context, self._lanes = settings.rollout_every, settings.context, lanes
-        randomness = FrameRandomness(settings.seed, settings.samples)
-        self._pause = pause
-        self._rollout = RolloutScore(bundle.dynamics, lanes, settings.samples, settings.rollout_steps, randomness, pause)
+        self._runtime = runtime_of(nets)
+        self._settings, self._lanes, self._pause = settings, lanes, pause
+        self._rollout = RolloutScore(self._runtime, lanes, settings, pause) if settings.looks_ahead else None
         self.reset()
 
     def reset(self, lanes: int | None = None) -> None:
         """Start new sequences: all lanes forget everything and the next frame is number 0. May change their number."""
         self._lanes = self._lanes if lanes is None else lanes
-        self._perception = PerceptionScore(self._vae, self._lanes, self._context)
-        self._control = ControlFeatures(self._lanes, self._context)
+        self._perception = PerceptionScore(self._runtime, self._lanes, self._settings.context)
+        self._control = ControlFeatures(self._lanes, self._settings.context)
         self._frame_stats = FrameStats()
-        self._rollout.reset(self._lanes)
+        if self._rollout is not None:
+            self._rollout.reset(self._lanes)
         self._frames = 0
 
     @property
-    def squared_error(self) -> Tensor | None:
+    def squared_error(self) -> np.ndarray | None:
         """(L, 3, 64, 64) of the newest frame: where it could not be rebuilt."""
         return self._perception.squared_error
 
@@ -88,74 +84,75 @@ class StreamScorer:
         """Drop all lanes but those with these numbers, in this order: the sequences of the others have ended."""
         lanes = np.asarray(lanes, dtype=np.int64)
         for part in (self._perception, self._control, self._frame_stats, self._rollout):
-            part.keep(lanes)
+            if part is not None:
+                part.keep(lanes)
         self._lanes = len(lanes)
+
+    def step_down(self, settings: ScoreSettings) -> None:
+        """Go on at a lower grade of the same settings; what was seen so far still counts."""
+        if settings.grade == HALF and self._rollout is not None:
+            self._rollout = self._rollout.at_half()
+        elif not settings.looks_ahead:
+            self._rollout = None
+        self._settings = settings
 
     @property
     def lanes(self) -> int:
         """How many streams are going."""
         return self._lanes
 
-    @property
-    def device(self) -> torch.device:
-        """Where the nets are, and where image tensors are best made."""
-        return self._device
-
-    @torch.inference_mode()
-    def step(
-        self,
-        images: np.ndarray | Tensor,
-        actions: np.ndarray,
-        run_rollout: bool | None = None,
-        unseen: Sequence[np.ndarray] = (),
-    ) -> FrameScores:
+    def step(self, images: np.ndarray, actions: np.ndarray, unseen: Sequence[np.ndarray] = ()) -> FrameScores:
         """Take in the next frame of every lane; bad input raises AiccError and leaves the scorer as it was.
 
-        images: (L, 64, 64, 3) uint8, or a tensor (L, 3, 64, 64) in [0, 1]. actions: (L, 2) raw steering and throttle.
-        run_rollout: None follows the schedule, False leaves a due rollout out, True runs one anyway.
+        images: (L, 64, 64, 3) uint8, or (L, 3, 64, 64) float in [0, 1]. actions: (L, 2) raw steering and throttle.
         unseen: actions, (L, 2) each, of the frames since the last one that a slow computer had no time to look at. They
-        count: the context stays the same stretch of time, and a rollout that fell due among them runs now.
+        count: the context stays the same stretch of time, and a rollout that fell due among them starts now.
         """
         pixels = self._checked_images(images)
         commands = self._checked_actions(actions)
         missed = [self._checked_actions(each)[:, 0].astype(np.float64) for each in unseen]
-        number = self._frames + len(missed)
-        due = number // self._rollout_every > (self._frames - 1) // self._rollout_every if run_rollout is None else run_rollout
-        if self._pause is not None:
-            self._pause()
+        self._give_way()
         rho_raw, pooled, z = self._perception.update(pixels, len(missed))
-        norm = torch.linalg.vector_norm(z.flatten(1).double(), dim=1).cpu().numpy()
+        norm = np.sqrt(np.square(z, dtype=np.float64).sum(axis=(1, 2, 3)))
         control = self._control.update(commands[:, 0].astype(np.float64), norm, missed)
-        normalised = torch.from_numpy(self._action_stats.normalise(commands)).to(self._device)
-        if self._pause is not None:
-            self._pause()
-        rollout = self._rollout.update(z, normalised, due, len(missed))
-        self._frames = number + 1
+        rollout = self._look_ahead(z, commands, len(missed))
+        self._frames += len(missed) + 1
         features = np.concatenate([rollout, control], axis=1)
-        warmed_up = self._frames >= self._context and self._rollout.has_rollout
+        warmed_up = self._frames >= self._settings.context and (self._rollout is None or self._rollout.has_rollout)
         finite = np.isfinite(np.column_stack([rho_raw, features, pooled])).all(axis=1)
         return FrameScores(
             rho_raw=rho_raw,
             features=features,
+            half_rollout=np.full_like(rollout, np.nan) if self._rollout is None else self._rollout.half_features,
             latent=pooled,
             frame_error=self._perception.last_error,
-            frame_stats=self._frame_stats.update(pixels.cpu().numpy(), self._perception.last_error),
-            rollout_age_frames=self._rollout.age_frames,
+            frame_stats=self._frame_stats.update(pixels, self._perception.last_error),
+            rollout_age_frames=0 if self._rollout is None else self._rollout.age_frames,
             frames_seen=self._frames,
             warmed_up=warmed_up,
             valid=finite & warmed_up,
         )
 
-    def _checked_images(self, images: np.ndarray | Tensor) -> Tensor:
-        if not isinstance(images, Tensor):
-            images = images_to_tensor(np.asarray(images))
-        expected = (self._lanes, 3, IMAGE_SIDE, IMAGE_SIDE)
-        if tuple(images.shape) != expected:
-            raise AiccError(f"images must be one per lane, {expected} as a tensor, got {tuple(images.shape)}")
-        low, high = images.min().item(), images.max().item()
+    def _look_ahead(self, z: np.ndarray, commands: np.ndarray, unseen: int) -> np.ndarray:
+        """(L, 3). Grade light does not look ahead: constants, which no distance takes into account."""
+        if self._rollout is None:
+            return np.zeros((self._lanes, len(ROLLOUT_FEATURES)))
+        return self._rollout.update(z, self._runtime.action_stats.normalise(commands), unseen)
+
+    def _give_way(self) -> None:
+        if self._pause is not None:
+            self._pause()
+
+    def _checked_images(self, images: np.ndarray) -> np.ndarray:
+        images = np.asarray(images)
+        if images.shape[1:] != (3, IMAGE_SIDE, IMAGE_SIDE) or images.dtype.kind != "f":
+            images = images_to_array(images)
+        if len(images) != self._lanes:
+            raise AiccError(f"images must be one per lane, {self._lanes}, got {len(images)}")
+        low, high = images.min(), images.max()
         if not (low >= 0.0 and high <= 1.0):  # also catches NaN
-            raise AiccError(f"image tensors must lie in 0..1, got {low:g}..{high:g}")
-        return images.to(self._device, torch.float32)
+            raise AiccError(f"float images must lie in 0..1, got {low:g}..{high:g}")
+        return images.astype(np.float32, copy=False)
 
     def _checked_actions(self, actions: np.ndarray) -> np.ndarray:
         """float32, because tubs are read as float32: a replay must see the very numbers the car saw."""

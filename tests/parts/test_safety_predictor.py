@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
-import torch
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.nets.preprocess import images_to_tensor, to_model_image
+from donkey_aicc.nets.preprocess import images_to_array, to_model_image
+from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
 from donkey_aicc.scoring.randomness import FrameRandomness
@@ -32,8 +32,8 @@ def test_views_follow_seed_and_frame_number_as_offline(bundle, camera):
     tta = TTA(SafetyPredictor(bundle), seed=5)
     live = [tta.run(camera(number)) for number in range(3)]
     for number in range(3):
-        image = images_to_tensor(to_model_image(camera(number))[None])
-        offline = predict_tta(bundle.safety, image, FrameRandomness(5, 1).tta(number)).p_tta[0].tolist()
+        image = images_to_array(to_model_image(camera(number))[None])
+        offline = predict_tta(TorchRuntime(bundle), image, FrameRandomness(5, 1).tta(number)).p_tta[0].tolist()
         assert live[number] == pytest.approx(offline, abs=1e-6)
     tta.shutdown()
     assert tta.run(camera(0)) == live[0]
@@ -61,10 +61,15 @@ def test_any_size_and_depth_is_predicted(bundle, shape):
     assert len(TTA(SafetyPredictor(bundle)).run(image)) == len(bundle.horizons)
 
 
-def test_nan_weights_give_no_prediction_instead_of_nan(bundle, camera):
+def test_nan_weights_give_no_prediction_instead_of_nan(bundle, camera, monkeypatch):
     predictor = SafetyPredictor(bundle)
-    with torch.no_grad():
-        predictor.net.third.bias[0] = float("nan")
+    predict = predictor.runtime.predict
+
+    def spoiled(images):
+        features, logits = predict(images)
+        return features, np.where(np.arange(logits.shape[1]) == 0, np.nan, logits)
+
+    monkeypatch.setattr(predictor.runtime, "predict", spoiled)
     assert predictor.run(camera(0)) == [] and TTA(predictor).run(camera(0)) == []
 
 

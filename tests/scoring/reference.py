@@ -133,13 +133,18 @@ def score_sequence(bundle, images, actions, randomness, *, context, rollout_step
     recurrent = randomness.recurrent_masks()
     betweens = [randomness.between_masks(t, 1)[0] for t in range(len(images))]
     rho, features, pooled = [], [], []
+    # A rollout takes equal shares of its steps in each frame, and counts from the frame on in which it is done.
+    frames_of_a_rollout = int(np.ceil(rollout_steps / np.ceil(rollout_steps / rollout_every)))
+    rollout, next_rollouts = [np.nan] * 3, {}
     for t in range(len(images)):
         first = max(0, t - context + 1)
         if t % rollout_every == 0:
             start = first if window_priming else 0
             masks = randomness.between_masks(t, rollout_steps)
             past = slice(start, t + 1)
-            rollout = rollout_features(net, latents[past], normalised[past], recurrent, betweens[past], masks)
+            found = rollout_features(net, latents[past], normalised[past], recurrent, betweens[past], masks)
+            next_rollouts[t + frames_of_a_rollout - 1] = found
+        rollout = next_rollouts.get(t, rollout)
         rho.append(np.mean(errors[first : t + 1]))
         features.append(rollout + features_of_window(actions[first : t + 1, 0], norms[first : t + 1]))
         pooled.append(torch.cat(latents[first : t + 1]).mean(dim=(0, 2, 3)).numpy())

@@ -20,6 +20,13 @@ def test_a_longer_rollout_starts_with_the_same_masks():
     assert np.array_equal(randomness.between_masks(30, 1), randomness.between_masks(30, 50)[:1])
 
 
+def test_the_first_samples_do_not_depend_on_their_number():
+    few, many = FrameRandomness(3, 5), FrameRandomness(3, 20)
+    assert np.array_equal(few.recurrent_masks(), many.recurrent_masks()[:, :5])
+    assert np.array_equal(few.between_masks(8, 4), many.between_masks(8, 4)[:, :5])
+    assert np.array_equal(few.between_masks(8, 4)[2:], few.between_masks(8, 2, first=2))
+
+
 def test_masks_keep_the_mean_and_the_stated_share():
     randomness = FrameRandomness(0, 200)
     for masks, drop in ((randomness.recurrent_masks(), 0.15), (randomness.between_masks(0, 5), 0.3)):

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.preprocess import images_to_tensor
+from donkey_aicc.nets.preprocess import images_to_array, images_to_tensor
+from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score import lane_groups
@@ -44,7 +45,9 @@ def test_one_row_per_frame_in_the_given_order(table, drives):
     assert table.sequences() == [drive.id for drive in drives]
     assert table.step.tolist() == [t for drive in drives for t in range(len(drive))]
     assert table.horizons.tolist() == list(HORIZONS)
-    assert all(np.isfinite(getattr(table, name)).all() for name in ("p_safe", "p_tta", "rho_raw", "features", "mc_dropout"))
+    assert all(np.isfinite(getattr(table, name)).all() for name in ("p_safe", "p_tta", "rho_raw", "mc_dropout"))
+    done = table.step >= SMALL.rollout_frames - 1
+    assert np.isfinite(table.features[done]).all() and np.isnan(table.features[~done, :3]).all()
 
 
 def test_batch_scores_equal_streamed_ones(bundle, drives, table):
@@ -55,7 +58,7 @@ def test_batch_scores_equal_streamed_ones(bundle, drives, table):
     randomness = FrameRandomness(3, 2)
     for t in range(len(drive)):
         scores = scorer.step(drive.images[t : t + 1], drive.actions[t : t + 1])
-        seen = predict_tta(bundle.safety, images_to_tensor(drive.images[t : t + 1]), randomness.tta(t))
+        seen = predict_tta(TorchRuntime(bundle), images_to_array(drive.images[t : t + 1]), randomness.tta(t))
         np.testing.assert_allclose(rows.features[t], scores.features[0], atol=1e-5)
         np.testing.assert_allclose(rows.rho_raw[t], scores.rho_raw[0], atol=1e-6)
         np.testing.assert_allclose(rows.latent[t], scores.latent[0], atol=1e-5)

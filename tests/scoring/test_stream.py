@@ -2,10 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.preprocess import images_to_tensor
+from donkey_aicc.nets.preprocess import images_to_array
+from donkey_aicc.nets.runtime import Runtime
+from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
@@ -97,41 +98,107 @@ def test_lanes_do_not_touch_each_other(bundle, drive):
         np.testing.assert_allclose(scores.latent[lane], latent[-1], atol=1e-5)
 
 
-def test_a_rollout_left_out_changes_no_later_one(bundle, drive):
-    sequence = drive(9)
-    on_schedule, late = StreamScorer(bundle, SMALL), StreamScorer(bundle, SMALL)
-    for t in range(9):
+class Counting(Runtime):
+    """Counts the samples that go through the dynamics net, frame by frame."""
+
+    def __init__(self, inner):
+        super().__init__(inner)
+        self.inner, self.samples = inner, [0]
+
+    def step(self, z, *others):
+        self.samples[-1] += z.shape[1] * z.shape[2]
+        return self.inner.step(z, *others)
+
+    def encode(self, images):
+        return self.inner.encode(images)
+
+    def decode(self, latents):
+        return self.inner.decode(latents)
+
+    def predict(self, images):
+        return self.inner.predict(images)
+
+    def command(self, action):
+        return self.inner.command(action)
+
+
+def samples_per_frame(bundle, sequence, settings):
+    runtime = Counting(TorchRuntime(bundle))
+    scorer = StreamScorer(runtime, settings)
+    for t in range(len(sequence)):
+        scorer.step(sequence.images[t : t + 1], sequence.actions[t : t + 1])
+        runtime.samples.append(0)
+    return runtime.samples[:-1]
+
+
+def test_rollouts_are_spread_so_that_no_frame_costs_much_more_than_another(bundle, drive):
+    settings = replace(SMALL, rollout_steps=8)  # two steps a frame, the first of them with the frame itself
+    assert samples_per_frame(bundle, drive(12), settings) == [6, 9, 9, 9] * 3
+
+
+def test_grade_light_runs_no_dynamics_net(bundle, drive):
+    sequence = drive(12)
+    light = SMALL.at_grade("light")
+    assert samples_per_frame(bundle, sequence, light) == [0] * 12
+    rho, features, latent = run(StreamScorer(bundle, light), sequence)
+    full = run(StreamScorer(bundle, SMALL), sequence)
+    np.testing.assert_array_equal(features[:, 3:], full[1][:, 3:])
+    np.testing.assert_array_equal(rho, full[0])
+    assert not features[:, :3].any()
+    scores = StreamScorer(bundle, light).step(sequence.images[:1], sequence.actions[:1])
+    assert scores.rollout_age_frames == 0 and not scores.warmed_up
+
+
+def test_a_pass_at_grade_full_knows_the_numbers_of_grade_half(bundle, drive):
+    sequence = drive(24, seed=12)
+    settings = ScoreSettings(samples=7, rollout_steps=24, rollout_every=4, context=8)
+    full, half = StreamScorer(bundle, settings), StreamScorer(bundle, settings.at_grade("half"))
+    for t in range(24):
         image, action = sequence.images[t : t + 1], sequence.actions[t : t + 1]
-        expected, result = on_schedule.step(image, action), late.step(image, action, run_rollout=False if t == 4 else None)
-        if t == 4:
-            assert result.rollout_age_frames == 4
-    np.testing.assert_array_equal(result.features, expected.features)
+        expected, found = half.step(image, action), full.step(image, action)
+        np.testing.assert_allclose(found.half_rollout, expected.features[:, :3], atol=1e-6)
+    assert np.isfinite(expected.features).all() and np.isnan(expected.half_rollout).all()
+
+
+@pytest.mark.parametrize("grade", ["half", "light"])
+def test_stepping_down_keeps_what_was_seen(bundle, drive, grade):
+    sequence = drive(40, seed=13)
+    settings = ScoreSettings(samples=6, rollout_steps=8, rollout_every=4, context=8)
+    scorer, always = StreamScorer(bundle, settings), StreamScorer(bundle, settings.at_grade(grade))
+    for t in range(40):
+        if t == 21:
+            scorer.step_down(settings.at_grade(grade))
+        image, action = sequence.images[t : t + 1], sequence.actions[t : t + 1]
+        found, expected = scorer.step(image, action), always.step(image, action)
+        assert found.valid[0] or t < 8
+    np.testing.assert_allclose(found.features, expected.features, atol=1e-5)
+    assert found.frames_seen == 40
 
 
 def test_age_and_validity(bundle, drive):
     sequence = drive(10)
     scorer = StreamScorer(bundle, SMALL)
     seen = [scorer.step(sequence.images[t : t + 1], sequence.actions[t : t + 1]) for t in range(10)]
-    assert [scores.rollout_age_frames for scores in seen] == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]
+    assert [scores.rollout_age_frames for scores in seen] == [1, 2, 2, 3, 4, 5, 2, 3, 4, 5]
     assert [scores.valid for scores in seen] == [False] * 7 + [True] * 3
     assert seen[-1].frames_seen == 10
     held = [scores.named()["rollout_mean"] for scores in seen]
-    assert held[0] == held[3] != held[4]
+    assert held[2] == held[5] != held[6]
 
 
-def test_without_any_rollout_nothing_is_valid(bundle, drive):
+def test_without_a_finished_rollout_nothing_is_valid(bundle, drive):
     sequence = drive(9)
-    scorer = StreamScorer(bundle, SMALL)
+    scorer = StreamScorer(bundle, replace(SMALL, rollout_every=12, rollout_steps=12))
     for t in range(9):
-        scores = scorer.step(sequence.images[t : t + 1], sequence.actions[t : t + 1], run_rollout=False)
+        scores = scorer.step(sequence.images[t : t + 1], sequence.actions[t : t + 1])
     assert not scores.valid and scores.rollout_age_frames == 9
     assert np.isnan(scores.features[0, :3]).all() and np.isfinite(scores.features[0, 3:]).all()
 
 
-def test_tensors_and_bytes_are_the_same_frame(bundle, drive):
+def test_floats_and_bytes_are_the_same_frame(bundle, drive):
     sequence = drive(1)
     one = StreamScorer(bundle, SMALL).step(sequence.images, sequence.actions)
-    two = StreamScorer(bundle, SMALL).step(images_to_tensor(sequence.images), sequence.actions.astype(float).tolist())
+    two = StreamScorer(bundle, SMALL).step(images_to_array(sequence.images), sequence.actions.astype(float).tolist())
     np.testing.assert_array_equal(one.features, two.features)
 
 
@@ -144,8 +211,8 @@ def test_tensors_and_bytes_are_the_same_frame(bundle, drive):
         (np.zeros((1, 60, 80, 3), np.uint8), None, "images must be uint8"),
         (np.zeros((1, 64, 64, 3)), None, "images must be uint8"),
         (np.zeros((2, 64, 64, 3), np.uint8), None, "one per lane"),
-        (torch.full((1, 3, 64, 64), torch.nan), None, "must lie in 0..1"),
-        (torch.full((1, 3, 64, 64), 255.0), None, "must lie in 0..1"),
+        (np.full((1, 3, 64, 64), np.nan), None, "must lie in 0..1"),
+        (np.full((1, 3, 64, 64), 255.0), None, "must lie in 0..1"),
     ],
 )
 def test_bad_input_is_refused_and_leaves_no_trace(bundle, drive, image, action, complaint):
@@ -179,24 +246,21 @@ def test_one_nan_is_never_valid_and_gone_within_one_context(bundle, drive, monke
 
 
 def spoil_first_lane(scorer, where, monkeypatch):
-    if where == "latent":
-        encode = scorer._vae.encode
+    encode, step = scorer._runtime.encode, scorer._runtime.step
 
-        def spoiled(images):
-            latent, spread = encode(images)
-            latent[0, 3, 1, 2] = torch.nan
-            return latent, spread
-
-        monkeypatch.setattr(scorer._vae, "encode", spoiled)
-        return
-    observe = scorer._rollout._ensemble.observe
+    def spoiled(images):
+        latent = encode(images).copy()
+        latent[0, 3, 1, 2] = np.nan
+        return latent
 
     def overflowing(*arguments):
-        (hidden, cell), second = observe(*arguments)
-        cell[5, 0, 17] = torch.inf  # sample 0 of lane 0
-        return (hidden, cell), second
+        ahead, (hidden, cell, *second) = step(*arguments)
+        cell = cell.copy()
+        cell[5, 0, 0, 17] = np.inf  # sample 0 of lane 0
+        return ahead, (hidden, cell, *second)
 
-    monkeypatch.setattr(scorer._rollout._ensemble, "observe", overflowing)
+    name, change = ("encode", spoiled) if where == "latent" else ("step", overflowing)
+    monkeypatch.setattr(scorer._runtime, name, change)
 
 
 def test_frames_that_were_not_looked_at_keep_the_window_and_the_schedule(bundle, drive):
@@ -215,7 +279,7 @@ def test_frames_that_were_not_looked_at_keep_the_window_and_the_schedule(bundle,
             steering_only = [3, 4, 5, 6, 7, 8, 10]
             np.testing.assert_allclose(found.features[0, steering_only], expected.features[0, steering_only], atol=1e-9)
             assert found.frames_seen == expected.frames_seen == t + 1
-    assert ages == [0, 0, 0, 3, 0, 0, 0, 3]  # due at 0, 4, 8, ...: run with the first frame seen from there on
+    assert ages == [0, 3, 3, 3] * 2  # due at 0, 4, 8, ...: started with the first frame seen from there on, done in time for the next
     assert warm == [False, False, True, True, True, True, True, True] and found.valid[0]
 
 

@@ -1,0 +1,50 @@
+"""BundleFolder: what a bundle says about itself and where its files are; needs no torch."""
+
+from pathlib import Path
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.files import sha256_of
+from donkey_aicc.nets.manifest import CALIBRATOR, Manifest, read_manifest
+from donkey_aicc.nets.preprocess import ActionStats
+
+
+class BundleFolder:
+    """The manifest of a bundle and its folder."""
+
+    def __init__(self, manifest: Manifest, path: Path) -> None:
+        self.manifest, self.path = manifest, path
+        self.horizons = tuple(manifest.horizons)
+        self.lags = tuple(manifest.lags)
+        self.action_stats = ActionStats.from_json(manifest.action_stats)
+
+    @classmethod
+    def open(cls, path: str | Path) -> "BundleFolder":
+        """Read the manifest; the other files are checked when they are used."""
+        return BundleFolder(read_manifest(path), Path(path))
+
+    @property
+    def has_predictor(self) -> bool:
+        """False for a bundle trained without labels."""
+        return self.manifest.has_predictor
+
+    @property
+    def calibrator_path(self) -> Path:
+        """Where this bundle's calibrator is, if there is one; it carries its own hash and may be newer than the weights."""
+        return self.path / CALIBRATOR
+
+    def verified(self, file: str) -> Path:
+        """Path of a file that the manifest lists, if size and hash are as recorded."""
+        path, entry = self.path / file, (self.manifest.files | self.manifest.onnx)[file]
+        if not path.is_file():
+            raise AiccError(f"{self.path} lacks {file}, which its manifest lists; copy the whole bundle folder again")
+        size = path.stat().st_size
+        if size != entry["bytes"]:
+            state = "truncated" if size < entry["bytes"] else "longer than recorded"
+            raise AiccError(f"{path} is {state}: {size} bytes, expected {entry['bytes']}; copy the bundle again")
+        digest = sha256_of(path)
+        if digest != entry["sha256"]:
+            raise AiccError(
+                f"{path}: sha256 differs from the manifest ({digest[:12]}..., expected {entry['sha256'][:12]}...); "
+                "the file was changed or damaged: copy the bundle again or retrain it"
+            )
+        return path

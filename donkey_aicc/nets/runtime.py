@@ -1,0 +1,94 @@
+"""Runtime: the nets of a bundle with numpy arrays in and out. The same interface on ONNX Runtime (the car) and on torch."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from donkey_aicc.errors import AiccError, one_of
+from donkey_aicc.nets.bundle_folder import BundleFolder
+from donkey_aicc.nets.shapes import HIDDEN, POSITIONS
+
+if TYPE_CHECKING:
+    from donkey_aicc.nets.bundle import Bundle
+
+AUTO, ONNX, TORCH = KINDS = ("auto", "onnx", "torch")
+
+# hidden and cell of the first layer, hidden and cell of the second, each (16, L, S, 128): position of the 4x4 map, lane, sample
+State = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class StepMasks:
+    """Dropout multipliers of one step: recurrent (2, S, 128) and between (1 or L, S, 128)."""
+
+    recurrent: np.ndarray
+    between: np.ndarray
+
+
+class Runtime(ABC):
+    """float32 everywhere. Images are (B, 3, 64, 64) in [0, 1], latents (B, 64, 4, 4)."""
+
+    name: str  # ONNX or TORCH
+
+    def __init__(self, bundle: "BundleFolder | Runtime") -> None:
+        self.action_stats, self.horizons = bundle.action_stats, bundle.horizons
+        self.has_predictor, self.lags = bundle.has_predictor, bundle.lags
+
+    @abstractmethod
+    def encode(self, images: np.ndarray) -> np.ndarray:
+        """The latent mean."""
+
+    @abstractmethod
+    def decode(self, latents: np.ndarray) -> np.ndarray:
+        """Images."""
+
+    @abstractmethod
+    def predict(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The safety predictor's features (B, 128) and logits (B, K). images: (B, C, 64, 64), see `history.stacked`."""
+
+    @abstractmethod
+    def command(self, action: np.ndarray) -> np.ndarray:
+        """Normalised action (L, 2) -> what it adds to the gates of every step in which it is held: (16, L, 1, 512)."""
+
+    @abstractmethod
+    def step(self, z: np.ndarray, command: np.ndarray, state: State, masks: StepMasks) -> tuple[np.ndarray, State]:
+        """One step of the dynamics for L lanes with S samples each: z (16, L, S, 64) at t -> at t + 1, and the new state."""
+
+
+def initial_state(lanes: int, samples: int) -> State:
+    """The all-zero state before the first frame."""
+    zeros = np.zeros((POSITIONS, lanes, samples, HIDDEN), dtype=np.float32)
+    return zeros, zeros.copy(), zeros.copy(), zeros.copy()
+
+
+def open_runtime(path: Any, kind: str = AUTO, threads: int = 1) -> Runtime:
+    """The nets of a bundle folder, its files checked. `auto` takes ONNX Runtime where the bundle has been exported."""
+    one_of("AICC_RUNTIME", kind, KINDS)
+    folder = BundleFolder.open(path)
+    exported = folder.manifest.is_exported
+    if kind == ONNX and not exported:
+        raise AiccError(f"bundle {folder.path} has no ONNX files; make them with: donkey-aicc export {folder.path}")
+    if kind == ONNX or (kind == AUTO and exported):
+        from donkey_aicc.nets.onnx_runtime import OnnxRuntime
+
+        return OnnxRuntime(folder, threads)
+    try:
+        from donkey_aicc.nets.bundle import Bundle
+        from donkey_aicc.nets.torch_runtime import TorchRuntime
+    except ImportError as error:
+        raise AiccError(
+            f"bundle {folder.path} has no ONNX files and torch is not installed ({error}); run donkey-aicc export {folder.path} "
+            "where it was trained, or: pip install 'donkey_aicc[train]'"
+        ) from error
+    return TorchRuntime(Bundle.load(folder.path))
+
+
+def runtime_of(nets: "Runtime | Bundle") -> Runtime:
+    """A runtime as it is; a loaded bundle on torch."""
+    if isinstance(nets, Runtime):
+        return nets
+    from donkey_aicc.nets.torch_runtime import TorchRuntime
+
+    return TorchRuntime(nets)
