@@ -20,6 +20,7 @@ COMMANDS = {
     "label": "label a real car's tubs by looking at some of their frames, on a page in the browser",
     "overhead": "label a real car's tubs from a video of a camera above the track",
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
+    "export": "write ONNX files into a bundle, so that a car runs it without torch",
     "info": "say what is in a model bundle and how good it is",
     "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
@@ -27,6 +28,8 @@ COMMANDS = {
     "replay": "look at a recorded drive again: what happened and why, on a page or in a file to send on",
     "train-pilot": "train a vision pilot from tubs, or from lessons in the embedded simulator",
 }
+
+OFFLINE_ONLY = ("torch", "sklearn", "matplotlib", "joblib", "onnx")  # a car does without them
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,11 @@ def main(argv: Sequence[str] | None = None, program: Program = DONKEY_AICC) -> i
         return program.module(args.command).run(args)
     except AiccError as error:
         print(f"{program.name} {args.command}: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        if error.name not in OFFLINE_ONLY:
+            raise
+        print(f"{program.name} {args.command} needs {error.name}: pip install 'donkey_aicc[train]'", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"{program.name} {args.command}: {shortened(str(error))}", file=sys.stderr)  # a full disk, a missing permission

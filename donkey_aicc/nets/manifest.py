@@ -144,6 +144,7 @@ def _check_files_listed(folder: Path, manifest: Manifest) -> None:
     if not all(_is_hash(entry) for entry in manifest.onnx.values()):
         raise AiccError(f"{folder / MANIFEST}: onnx must be a table of file hashes; run donkey-aicc export {folder} again")
 
+
 def _check_frames(folder: Path, manifest: Manifest) -> None:
     """Counts of frames: how far ahead, how far back, how much history."""
     horizons, lags = manifest.horizons, manifest.lags

@@ -8,6 +8,7 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError, one_of
 from donkey_aicc.nets.bundle_folder import BundleFolder
+from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.nets.shapes import HIDDEN, POSITIONS
 
 if TYPE_CHECKING:
@@ -33,8 +34,10 @@ class Runtime(ABC):
     name: str  # ONNX or TORCH
 
     def __init__(self, bundle: "BundleFolder | Runtime") -> None:
-        self.action_stats, self.horizons = bundle.action_stats, bundle.horizons
-        self.has_predictor, self.lags = bundle.has_predictor, bundle.lags
+        self.action_stats: ActionStats = bundle.action_stats
+        self.horizons: tuple[int, ...] = bundle.horizons
+        self.has_predictor: bool = bundle.has_predictor
+        self.lags: tuple[int, ...] = bundle.lags
 
     @abstractmethod
     def encode(self, images: np.ndarray) -> np.ndarray:

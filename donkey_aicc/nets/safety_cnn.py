@@ -13,7 +13,7 @@ DROPOUT = 0.3
 # Most of the parameters are in the first fully connected layer. Convolutions twice as wide would cost the control path more than
 # twice as much, for each of the augmented views, and predict no better (studies/log.md).
 CHANNELS = (16, 32, 64, 288)
-_CHANGE_GAIN = 2.0  # pictures a few frames apart differ little
+CHANGE_GAIN = 2.0  # pictures a few frames apart differ little
 
 
 def _block(inputs: int, outputs: int) -> nn.Sequential:
@@ -43,7 +43,7 @@ class SafetyCNN(nn.Module):
         """x: (B, C, 64, 64) -> (B, 512), all before the first dropout."""
         older = frames_in(self.inputs) - 1
         if older:
-            changes = [_CHANGE_GAIN * (x[:, :3] - x[:, 3 * n : 3 * n + 3]) for n in range(1, older + 1)]
+            changes = [CHANGE_GAIN * (x[:, :3] - x[:, 3 * n : 3 * n + 3]) for n in range(1, older + 1)]
             x = torch.cat([x[:, :3] - 0.5, *changes, x[:, 3 * (older + 1) :]], dim=1)
         else:
             x = x - 0.5

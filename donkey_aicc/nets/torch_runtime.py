@@ -1,4 +1,4 @@
-"""The nets on torch: the maths of the modules in nets/, arranged for speed. For tools, for GPUs, and for bundles without ONNX files.
+"""The nets on torch, arranged for speed: for tools, for GPUs, and for bundles without ONNX files.
 
 The dynamics stays in the positions-first layout of the Winograd products; the GroupNorm on the gates is part of it.
 """
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from donkey_aicc.nets import winograd
+from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.inference import for_inference
 from donkey_aicc.nets.runtime import TORCH, Runtime, State, StepMasks
 from donkey_aicc.nets.shapes import ACTION_CHANNELS, GATES, HIDDEN, LATENT_CHANNELS, LATENT_SIDE, POSITIONS
@@ -91,16 +92,16 @@ def _per_gate(channels: Tensor) -> Tensor:
 class _Dynamics:
     """One step of a frozen LatentDynamics net for L lanes of S samples that differ by their dropout masks only."""
 
-    def __init__(self, net: nn.Module, device: torch.device) -> None:
+    def __init__(self, net: LatentDynamics, device: torch.device) -> None:
         self._net, self._device = net, device
         self._mean, self._std = net.latent_mean.view(-1), net.latent_std.view(-1)
         with torch.no_grad():
-            first, self._second = (self._unfold(cell.gates) for cell in net.cells)
+            first, self._second = (self._unfold(cast(nn.Conv2d, cell.gates)) for cell in net.cells)
             action_end = LATENT_CHANNELS + ACTION_CHANNELS
             self._first_action = first[:, LATENT_CHANNELS:action_end].contiguous()
             self._first_own = torch.cat((first[:, :LATENT_CHANNELS], first[:, action_end:]), dim=1)  # latent, hidden
-            self._head, self._head_bias = self._unfold(net.head), net.head.bias
-            self._norms = [_GateNorm(cell.norm) for cell in net.cells]
+            self._head, self._head_bias = self._unfold(net.head), cast(Tensor, net.head.bias)
+            self._norms = [_GateNorm(cast(nn.GroupNorm, cell.norm)) for cell in net.cells]
 
     def _unfold(self, convolution: nn.Conv2d) -> Tensor:
         return winograd.unfold_weight(convolution.weight.detach().cpu()).to(self._device)

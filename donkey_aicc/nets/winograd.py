@@ -40,25 +40,25 @@ def _two_dimensional(rows: Sequence[Sequence[float]], columns: slice = slice(Non
     return torch.kron(one, one).float()
 
 
-_INPUT_2D = _two_dimensional(_INPUT, slice(1, 5))  # (36, 16): the border of the tile is zero padding
-_WEIGHT_2D = _two_dimensional(_WEIGHT)  # (36, 9)
-_OUTPUT_2D = _two_dimensional(_OUTPUT)  # (16, 36)
+INPUT_2D = _two_dimensional(_INPUT, slice(1, 5))  # (36, 16): the border of the tile is zero padding
+WEIGHT_2D = _two_dimensional(_WEIGHT)  # (36, 9)
+OUTPUT_2D = _two_dimensional(_OUTPUT)  # (16, 36)
 
 
 def unfold_weight(weight: Tensor) -> Tensor:
     """(O, C, 3, 3) -> (36, C, O), to be computed once and used for many maps."""
     outputs, inputs = weight.shape[:2]
-    return (_WEIGHT_2D @ weight.permute(2, 3, 1, 0).reshape(9, -1)).view(PRODUCTS, inputs, outputs)
+    return (WEIGHT_2D @ weight.permute(2, 3, 1, 0).reshape(9, -1)).view(PRODUCTS, inputs, outputs)
 
 
 def spread(x: Tensor) -> Tensor:
     """(16, B, C) -> (36, B, C): the factors that meet the unfolded weights."""
-    return (_INPUT_2D.to(x.device) @ x.reshape(POSITIONS, -1)).view(PRODUCTS, x.shape[1], -1)
+    return (INPUT_2D.to(x.device) @ x.reshape(POSITIONS, -1)).view(PRODUCTS, x.shape[1], -1)
 
 
 def gather(products: Tensor) -> Tensor:
     """(36, B, O) -> (16, B, O): the convolution's output."""
-    return (_OUTPUT_2D.to(products.device) @ products.view(PRODUCTS, -1)).view(POSITIONS, products.shape[1], -1)
+    return (OUTPUT_2D.to(products.device) @ products.view(PRODUCTS, -1)).view(POSITIONS, products.shape[1], -1)
 
 
 def convolve(x: Tensor, unfolded: Tensor) -> Tensor:

@@ -25,9 +25,6 @@ from donkey_aicc.scoring.settings import MAX_GAP_S, ScoreSettings
 
 logger = logging.getLogger(__name__)
 
-# A rollout keeps the thread busy for half a second and more, while frames of the loop wait: it starts only when hardly any
-# do, or scores would be too old by the time they are there. The queue holds what comes in during the slowest of them.
-ROLLOUT_BACKLOG_FRAMES = 2
 QUEUE_FRAMES = 40
 NICENESS = 5  # of the thread; more, and it would sit on Python's lock while others use its core
 START_GRACE_S = 2.0  # Vehicle starts our thread before its loop; much later nobody will
@@ -43,7 +40,6 @@ class Counts:
 
     frames_scored: int = 0
     frames_dropped: int = 0
-    rollouts_dropped: int = 0
     restarts: int = 0
 
 
@@ -56,7 +52,7 @@ class WorldModelScorer:
 
     Give it the commands that were sent in the same tick as the tub records them, so that a replay gives the same scores.
     Added with threaded=True it hands every frame to its own thread and returns the newest result; frames wait in a
-    bounded queue. When the thread falls behind it leaves out rollouts, and when the queue is full every second frame.
+    bounded queue; when it is full, every second frame is dropped.
     Added with threaded=False it scores in the loop itself: for simulations that run faster than the clock.
     A score that is not known counts as 1, the maximum, and is never valid.
     """
@@ -69,7 +65,6 @@ class WorldModelScorer:
         *,
         threads: int = 1,
         queue_frames: int = QUEUE_FRAMES,
-        rollout_backlog_frames: int = ROLLOUT_BACKLOG_FRAMES,
         gap_s: float = MAX_GAP_S,
         frozen_frames: int = 10,
         right_of_way: RightOfWay | None = None,
@@ -91,7 +86,7 @@ class WorldModelScorer:
         self._right_of_way = right_of_way
         self._make_stream()  # a bundle that cannot be scored shows itself here
         self.threads = threads
-        self._queue_frames, self._rollout_backlog = queue_frames, rollout_backlog_frames
+        self._queue_frames = queue_frames
         self._clock = clock
         self._ready = threading.Condition()
         self._complained = ""
@@ -247,9 +242,9 @@ class WorldModelScorer:
         stream = self._make_stream(lambda: self._between_steps(mine))
         with contextlib.suppress(_Ended):
             while self._owner is mine:
-                frame, backlog = self._next_frame()
+                frame = self._next_frame()
                 if frame is not None:
-                    self._score(mine, stream, frame, backlog)
+                    self._score(mine, stream, frame)
 
     def _between_steps(self, mine: object) -> None:
         """A rollout lasts long: end it when the drive ends, and let the drive loop go first."""
@@ -258,22 +253,19 @@ class WorldModelScorer:
         if self._right_of_way is not None:
             self._right_of_way.give()
 
-    def _next_frame(self) -> tuple[Frame | None, int]:
+    def _next_frame(self) -> Frame | None:
         with self._ready:
             self._beat_s = self._clock()
             if not self._queue:
                 self._ready.wait(timeout=0.1)
-            return (self._queue.popleft(), len(self._queue)) if self._queue else (None, 0)
+            return self._queue.popleft() if self._queue else None
 
-    def _score(self, mine: object, stream: MonitorStream, frame: Frame, backlog: int) -> None:
-        behind = backlog > self._rollout_backlog
-        dropped = behind and stream.rollout_is_due(frame)
-        result = stream.take(frame, allow_rollout=not behind)
+    def _score(self, mine: object, stream: MonitorStream, frame: Frame) -> None:
+        result = stream.take(frame)
         with self._ready:
             if self._owner is mine:  # not after a shutdown, nor when taken for dead
                 self._result = result
                 self.counts.frames_scored += 1
-                self.counts.rollouts_dropped += dropped
 
     def shutdown(self) -> None:
         """End the thread; nothing of this drive goes into the next."""

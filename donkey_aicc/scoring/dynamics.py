@@ -97,10 +97,11 @@ class RolloutScore:
 
     def at_half(self) -> "RolloutScore":
         """The same living states at grade half, whose samples are the first of grade full's."""
-        assert self._half is not None, "only grade full knows the numbers of grade half"
+        half = self._half
+        assert half is not None, "only grade full knows the numbers of grade half"
         lanes = self._state[0].shape[1]
-        other = RolloutScore(self._runtime, lanes, self._half, self._pause)
-        other._state = _each(self._state, lambda x: x[:, :, : self._half.samples])
+        other = RolloutScore(self._runtime, lanes, half, self._pause)
+        other._state = _each(self._state, lambda x: x[:, :, : half.samples])
         other._frame, other._features = self._frame, self.half_features
         if np.isfinite(self.half_features).all():
             other._from_frame = self._from_frame

@@ -35,6 +35,7 @@ _FRAME_COLUMNS |= {
     "cnn_features": FEATURE_SIZE,
 }
 _STREAM_COLUMNS = ("rho_raw", "features", "half_rollout", "latent", "frame_stats", "valid")
+_DOUBLE = ("rho_raw", "features", "half_rollout")
 
 
 class Drive(Protocol):
@@ -145,7 +146,7 @@ def _empty_columns(length: int, horizons: int) -> dict[str, np.ndarray]:
     columns = {}
     for name, width in _FRAME_COLUMNS.items():
         shape = (length,) if width == 0 else (length, horizons if width < 0 else width)
-        columns[name] = np.full(shape, np.nan, dtype=np.float64 if name in ("rho_raw", "features", "half_rollout") else np.float32)
+        columns[name] = np.full(shape, np.nan, dtype=np.float64 if name in _DOUBLE else np.float32)
     columns["valid"] = np.zeros(length, dtype=bool)
     return columns
 

@@ -52,4 +52,3 @@ def test_the_norm_on_the_gates_matters(net):
     changed = run_both(net, frames=2)[0]
     net.cells[0].norm.weight.div_(1.5)
     assert (state[1] - changed[1]).abs().max() > 1e-2
-

@@ -85,17 +85,14 @@ class SlowStream:
     def begins_sequence(self, frame):
         return not self.taken
 
-    def rollout_is_due(self, frame):
-        return round(frame.steering * 100) % 3 == 0
-
-    def take(self, frame, allow_rollout=True):
+    def take(self, frame):
         self.leave.acquire()
-        self.taken.append((round(frame.steering * 100), allow_rollout, frame.starts_sequence))
+        self.taken.append((round(frame.steering * 100), frame.starts_sequence))
         return Scored(frame.time_s, "ok", 0.1, 0.2, {})
 
 
-def test_too_slow_drops_rollouts_first_then_every_second_frame_and_counts_both(bundle, statistics, small, clock, camera):
-    scorer = WorldModelScorer(bundle, statistics, queue_frames=6, rollout_backlog_frames=3, clock=clock, **small)
+def test_too_slow_drops_every_second_frame_and_counts_them(bundle, statistics, small, clock, camera):
+    scorer = WorldModelScorer(bundle, statistics, queue_frames=6, clock=clock, **small)
     slow = SlowStream()
     scorer._make_stream = lambda pause: slow
     start(scorer)
@@ -108,28 +105,9 @@ def test_too_slow_drops_rollouts_first_then_every_second_frame_and_counts_both(b
     for _ in range(7):
         slow.leave.release()
     wait_until(lambda: scorer.counts.frames_scored == 7)
-    # 1, 3 and 5 were dropped, and with 1 the start of a sequence, which 2 takes over; rollouts pause while more than 3 wait
+    # 1, 3 and 5 were dropped, and with 1 the start of a sequence, which 2 takes over
     assert [frame[0] for frame in slow.taken] == [0, 2, 4, 6, 7, 8, 9]
-    assert [frame[1] for frame in slow.taken] == [True, False, False, True, True, True, True]
-    assert [frame[2] for frame in slow.taken] == [False, True, False, False, False, False, False]
-    assert scorer.counts.rollouts_dropped == 0  # neither 2 nor 4 was due
-    scorer.shutdown()
-
-
-def test_a_due_rollout_that_is_left_out_is_counted(bundle, statistics, small, clock, camera):
-    scorer = WorldModelScorer(bundle, statistics, rollout_backlog_frames=1, clock=clock, **small)
-    slow = SlowStream()
-    scorer._make_stream = lambda pause: slow
-    start(scorer)
-    scorer.run_threaded(camera(0), 0.0, 0.2)
-    wait_until(lambda: not scorer._queue)
-    for number in range(3, 7):  # 3 and 6 are due; three frames wait behind 3, none behind 6
-        scorer.run_threaded(camera(number), number / 100, 0.2)
-    for _ in range(5):
-        slow.leave.release()
-    wait_until(lambda: scorer.counts.frames_scored == 5)
-    assert [frame[:2] for frame in slow.taken] == [(0, True), (3, False), (4, False), (5, True), (6, True)]
-    assert scorer.counts.rollouts_dropped == 1
+    assert [frame[1] for frame in slow.taken] == [False, True, False, False, False, False, False]
     scorer.shutdown()
 
 
@@ -152,7 +130,7 @@ def test_dead_thread_is_noticed_restarted_and_told(scorer, clock, camera, comman
     assert found[4] == "ok"
 
     class Broken:
-        def rollout_is_due(self, frame):
+        def take(self, frame):
             raise MemoryError("the thread dies")
 
     good, scorer._make_stream = scorer._make_stream, lambda pause: Broken()
@@ -217,7 +195,7 @@ def test_in_a_vehicle_every_frame_is_scored(bundle, statistics, small, camera, c
         def run(self, *values):
             self.seen.append(values)
 
-    scorer = WorldModelScorer(bundle, statistics, rollout_backlog_frames=100, queue_frames=100, **small)
+    scorer = WorldModelScorer(bundle, statistics, queue_frames=100, **small)
     vehicle = dk.vehicle.Vehicle()
     vehicle.add(Camera(), outputs=["cam/image_array", "steering", "throttle"])
     outputs = ["aicc/rho", "aicc/delta", "aicc/scores_age_s", "aicc/scores_valid"]
@@ -244,7 +222,7 @@ def test_shutdown_does_not_wait_for_the_rest_of_a_rollout(bundle, statistics, sm
             super().__init__()
             self.pause = pause
 
-        def take(self, frame, allow_rollout=True):
+        def take(self, frame):
             halfway.set()
             ended.wait(PATIENCE_S)
             self.pause()
@@ -269,7 +247,7 @@ def test_the_thread_has_its_own_torch_setting(bundle, statistics, small, clock, 
     scorer = WorldModelScorer(bundle, statistics, threads=before + 1, clock=clock, **small)
 
     class Spy(SlowStream):
-        def take(self, frame, allow_rollout=True):
+        def take(self, frame):
             inside.append(torch.get_num_threads())
             return Scored(frame.time_s, "ok", 0.0, 0.0, {})
 

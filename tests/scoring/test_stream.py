@@ -279,7 +279,7 @@ def test_frames_that_were_not_looked_at_keep_the_window_and_the_schedule(bundle,
             steering_only = [3, 4, 5, 6, 7, 8, 10]
             np.testing.assert_allclose(found.features[0, steering_only], expected.features[0, steering_only], atol=1e-9)
             assert found.frames_seen == expected.frames_seen == t + 1
-    assert ages == [0, 3, 3, 3] * 2  # due at 0, 4, 8, ...: started with the first frame seen from there on, done in time for the next
+    assert ages == [0, 3, 3, 3] * 2  # due at 0, 4, 8, ...: started with the first frame seen from there on
     assert warm == [False, False, True, True, True, True, True, True] and found.valid[0]
 
 

@@ -1,0 +1,95 @@
+"""From a trained bundle to ONNX graphs beside its weights, checked against torch on real frames before they count."""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.files import sha256_of
+from donkey_aicc.nets import onnx_runtime
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.bundle_folder import BundleFolder
+from donkey_aicc.nets.history import stacked
+from donkey_aicc.nets.manifest import WEIGHT_FILES, Manifest, write_manifest
+from donkey_aicc.nets.preprocess import images_to_array
+from donkey_aicc.nets.runtime import Runtime, StepMasks, initial_state
+from donkey_aicc.nets.shapes import HIDDEN, POSITIONS
+from donkey_aicc.nets.torch_runtime import TorchRuntime
+
+TOLERANCE = 1e-4
+CHECKED_FRAMES = 8
+CHECKED_STEPS = 10
+_SAMPLES = 3
+
+
+def export_bundle(path: str | Path, images: np.ndarray, actions: np.ndarray) -> dict[str, float]:
+    """Write the graphs into the bundle's folder; returns the largest difference from torch, net by net.
+
+    images (N, 64, 64, 3) uint8 and actions (N, 2): frames of a drive, which the nets must agree on. A graph that differs by
+    more than TOLERANCE is not kept.
+    """
+    from donkey_aicc.nets import onnx_nets
+    from donkey_aicc.nets.onnx_graph import Weights
+
+    bundle = Bundle.load(path)
+    writers: dict[str, tuple[str, Callable[[Weights, Path], None]]] = {
+        onnx_runtime.ENCODER: ("vae", onnx_nets.write_encoder),
+        onnx_runtime.DECODER: ("vae", onnx_nets.write_decoder),
+        onnx_runtime.COMMAND: ("dynamics", onnx_nets.write_command),
+        onnx_runtime.STEP: ("dynamics", onnx_nets.write_step),
+    }
+    if bundle.has_predictor:
+        writers[onnx_runtime.PREDICTOR] = ("safety", onnx_nets.write_predictor)
+    with tempfile.TemporaryDirectory(dir=bundle.path, prefix=".export.") as temporary:
+        folder = Path(temporary)
+        for file in bundle.manifest.weight_files.values():
+            shutil.copy(bundle.path / file, folder / file)  # a graph may read files of its own folder only
+        for file, (net, write) in writers.items():
+            write(Weights(folder / WEIGHT_FILES[net]), folder / file)
+        hashes = {file: {"sha256": sha256_of(folder / file), "bytes": (folder / file).stat().st_size} for file in writers}
+        manifest = replace(bundle.manifest, onnx=hashes)
+        differences = _compare(bundle, folder, manifest, images[:CHECKED_FRAMES], actions[:CHECKED_FRAMES])
+        for file in writers:
+            (folder / file).chmod(0o644)
+            (folder / file).replace(bundle.path / file)
+    write_manifest(bundle.path, manifest)
+    return differences
+
+
+def _compare(bundle: Bundle, folder: Path, manifest: Manifest, images: np.ndarray, actions: np.ndarray) -> dict[str, float]:
+    exported = onnx_runtime.OnnxRuntime(BundleFolder(manifest, folder))
+    found = (_outputs(runtime, images, actions) for runtime in (TorchRuntime(bundle), exported))
+    torchs, ours = found
+    differences = {name: float(np.abs(values - ours[name]).max()) for name, values in torchs.items()}
+    for name, difference in differences.items():
+        if not difference <= TOLERANCE:  # NaN too
+            raise AiccError(
+                f"{name} on ONNX Runtime differs from torch by {difference:g}, allowed are {TOLERANCE:g}; not exported"
+            )
+    return differences
+
+
+def _outputs(runtime: Runtime, images: np.ndarray, actions: np.ndarray) -> dict[str, np.ndarray]:
+    latents = runtime.encode(images_to_array(images))
+    commands = runtime.action_stats.normalise(actions)
+    found = {"encoder": latents, "decoder": runtime.decode(latents), "rollout": _rollout(runtime, latents, commands)}
+    if runtime.has_predictor:
+        frames = np.repeat(images[:, None], len(runtime.lags), axis=1)
+        logits = runtime.predict(stacked(frames, np.repeat(actions[:, None], len(runtime.lags), axis=1), runtime.action_stats))[1]
+        found["predictor"] = 1.0 / (1.0 + np.exp(-logits.astype(np.float64)))
+    return found
+
+
+def _rollout(runtime: Runtime, latents: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    """Some steps ahead of every frame at once, with dropout."""
+    rng, lanes = np.random.default_rng(0), len(latents)
+    maps = latents.transpose(2, 3, 0, 1).reshape(POSITIONS, lanes, 1, -1)
+    z, state, command = np.repeat(maps, _SAMPLES, axis=2), initial_state(lanes, _SAMPLES), runtime.command(commands)
+    for _ in range(CHECKED_STEPS):
+        recurrent, between = (rng.integers(0, 2, (count, _SAMPLES, HIDDEN)).astype(np.float32) for count in (2, lanes))
+        z, state = runtime.step(z, command, state, StepMasks(recurrent, between))
+    return z

@@ -1,0 +1,74 @@
+"""The nets on ONNX Runtime: what a car uses. Needs neither torch nor the onnx package."""
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.bundle_folder import BundleFolder
+from donkey_aicc.nets.runtime import ONNX, Runtime, State, StepMasks
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+# Graph -> file. The files hold no weights: those are read from the bundle's safetensors files beside them.
+ENCODER, DECODER, PREDICTOR, COMMAND, STEP = "encoder.onnx", "decoder.onnx", "predictor.onnx", "command.onnx", "step.onnx"
+GRAPHS = (ENCODER, DECODER, PREDICTOR, COMMAND, STEP)
+_QUIET = 3  # onnxruntime's level for errors
+
+
+class OnnxRuntime(Runtime):
+    """Sessions are made when first used: grade light never pays for the dynamics net."""
+
+    name = ONNX
+
+    def __init__(self, folder: BundleFolder, threads: int = 1) -> None:
+        super().__init__(folder)
+        self._folder, self._threads = folder, threads
+        self._sessions: dict[str, InferenceSession] = {}
+        for file in (*folder.manifest.weight_files.values(), *folder.manifest.onnx):
+            folder.verified(file)
+
+    def encode(self, images: np.ndarray) -> np.ndarray:
+        return self._run(ENCODER, images)[0]
+
+    def decode(self, latents: np.ndarray) -> np.ndarray:
+        return self._run(DECODER, latents)[0]
+
+    def predict(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        features, logits = self._run(PREDICTOR, images)
+        return features, logits
+
+    def command(self, action: np.ndarray) -> np.ndarray:
+        return self._run(COMMAND, action)[0]
+
+    def step(self, z: np.ndarray, command: np.ndarray, state: State, masks: StepMasks) -> tuple[np.ndarray, State]:
+        ahead, *new = self._run(STEP, z, command, *state, *masks.recurrent, masks.between)
+        return ahead, cast(State, tuple(new))
+
+    def _run(self, graph: str, *inputs: np.ndarray) -> list[np.ndarray]:
+        session = self._sessions.get(graph) or self._open(graph)
+        names = (each.name for each in session.get_inputs())
+        arrays = (np.ascontiguousarray(each, dtype=np.float32) for each in inputs)
+        return session.run(None, dict(zip(names, arrays, strict=True)))
+
+    def _open(self, graph: str) -> "InferenceSession":
+        import onnxruntime
+
+        if graph not in self._folder.manifest.onnx:
+            raise AiccError(f"bundle {self._folder.path} has no {graph}; make it with: donkey-aicc export {self._folder.path}")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
+        options.log_severity_level = _QUIET
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the core belongs to the drive loop
+        try:
+            session = onnxruntime.InferenceSession(
+                str(self._folder.path / graph), sess_options=options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # onnxruntime has many classes of them
+            raise AiccError(
+                f"ONNX Runtime cannot read {self._folder.path / graph}: {error}; make it again with: donkey-aicc export "
+                f"{self._folder.path}"
+            ) from error
+        self._sessions[graph] = session
+        return session
