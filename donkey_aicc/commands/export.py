@@ -17,9 +17,7 @@ def run(args: argparse.Namespace) -> int:
 
     images, actions = _simulated_frames() if args.data is None else _recorded_frames(args.data)
     differences = export_bundle(args.bundle, images, actions)
-    print(
-        f"exported to {args.bundle}; checked against torch on {len(images)} frames, largest difference (allowed {TOLERANCE:g}):"
-    )
+    print(f"exported to {args.bundle}; largest difference from torch on {len(images)} frames (allowed {TOLERANCE:g}):")
     for name, difference in differences.items():
         print(f"  {name:<10} {difference:.1e}")
     return 0

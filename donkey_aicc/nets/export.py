@@ -68,7 +68,7 @@ def _compare(bundle: Bundle, folder: Path, manifest: Manifest, images: np.ndarra
     for name, difference in differences.items():
         if not difference <= TOLERANCE:  # NaN too
             raise AiccError(
-                f"{name} on ONNX Runtime differs from torch by {difference:g}, allowed are {TOLERANCE:g}; not exported"
+                f"{name} on ONNX Runtime differs from torch by {difference:g}, allowed is {TOLERANCE:g}; not exported"
             )
     return differences
 

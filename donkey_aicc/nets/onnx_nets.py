@@ -1,6 +1,7 @@
 """The nets as ONNX graphs, layer by layer as in vae.py, safety_cnn.py and dynamics.py."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def write_step(weights: Weights, path: Path) -> None:
     change, gate = graph.split_op("Split", 2, out, axis=3, num_outputs=2)
     ahead = graph.op("Add", "z", graph.op("Mul", graph.op("Sigmoid", gate), graph.op("Mul", change, std)))
     hidden = (*_SAMPLES, HIDDEN)
-    inputs = {"z": (*_SAMPLES, LATENT_CHANNELS), "command": (POSITIONS, "lanes", 1, GATES * HIDDEN)}
+    inputs: dict[str, tuple[Any, ...]] = {"z": (*_SAMPLES, LATENT_CHANNELS), "command": (POSITIONS, "lanes", 1, GATES * HIDDEN)}
     inputs |= dict.fromkeys(("hidden1", "cell1", "hidden2", "cell2"), hidden)
     inputs |= {
         "recurrent1": ("samples", HIDDEN),

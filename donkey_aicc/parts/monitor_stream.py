@@ -8,7 +8,7 @@ import numpy as np
 from donkey_aicc.calibration.alarm_signs import SignStream, slow_signs
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.runtime import Runtime
 from donkey_aicc.nets.shapes import LATENT_CHANNELS
 from donkey_aicc.parts import states
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
@@ -49,7 +49,7 @@ class MonitorStream:
 
     def __init__(
         self,
-        bundle: Bundle,
+        runtime: Runtime,
         statistics: ScoreStatistics | None,
         settings: ScoreSettings,
         *,
@@ -59,7 +59,7 @@ class MonitorStream:
         pause: Callable[[], None] | None = None,
     ) -> None:
         self._signs = SignStream(1, reaction)
-        self._stream = StreamScorer(bundle, settings, pause=pause)
+        self._stream = StreamScorer(runtime, settings, pause=pause)
         self._statistics = statistics
         if statistics is not None:
             _check_statistics(statistics)

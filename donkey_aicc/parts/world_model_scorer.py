@@ -10,18 +10,21 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts import states
 from donkey_aicc.parts.monitor_stream import MAXIMAL, Frame, MonitorStream, Scored
 from donkey_aicc.parts.right_of_way import RightOfWay
 from donkey_aicc.scoring.settings import MAX_GAP_S, ScoreSettings
+
+if TYPE_CHECKING:
+    from donkey_aicc.nets.bundle import Bundle
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +62,7 @@ class WorldModelScorer:
 
     def __init__(
         self,
-        bundle: Bundle,
+        nets: "Runtime | Bundle",
         statistics: ScoreStatistics | None,
         settings: ScoreSettings,
         *,
@@ -74,8 +77,9 @@ class WorldModelScorer:
         for name, value in (("threads", threads), ("queue_frames", queue_frames), ("frozen_frames", frozen_frames)):
             if value < 1:
                 raise ConfigError(f"{name} must be >= 1, got {value}")
+        runtime = runtime_of(nets)
         self._make_stream: Callable[..., MonitorStream] = lambda pause=None: MonitorStream(
-            bundle,
+            runtime,
             statistics,
             settings,
             gap_s=gap_s,

@@ -5,6 +5,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 
+from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.parts.governor_policy import GovernorPolicy
 from donkey_aicc.parts.safety_governor import SafetyGovernor
@@ -21,8 +22,9 @@ class Monitor:
 
     def __init__(self, bundle, calibrator, small, clock, camera, commands):
         statistics = calibrator.statistics if calibrator is not None else None
-        self.tta = TTA(SafetyPredictor(bundle), views=2, clock=clock)
-        self.scorer = WorldModelScorer(bundle, statistics, frozen_frames=FROZEN_FRAMES, clock=clock, **small)
+        self.runtime = TorchRuntime(bundle)
+        self.tta = TTA(SafetyPredictor(self.runtime), views=2, clock=clock)
+        self.scorer = WorldModelScorer(self.runtime, statistics, frozen_frames=FROZEN_FRAMES, clock=clock, **small)
         self.calibrator = AnomalyCalibrator(calibrator, HORIZONS, max_age_s=1.0)
         self.clock, self.camera, self.commands = clock, camera, commands
         self.number = 0
@@ -110,9 +112,8 @@ def test_unknown_commands_are_told(monitor):
 
 def test_nan_in_the_world_model_is_told_and_gone_within_one_context(monitor, context, monkeypatch):
     monitor.statuses(2 * context)
-    vae = monitor.scorer._stream._stream._vae
-    encode = vae.encode
-    monkeypatch.setattr(vae, "encode", lambda images: tuple(each * float("nan") for each in encode(images)))
+    encode = monitor.runtime.encode
+    monkeypatch.setattr(monitor.runtime, "encode", lambda images: encode(images) * np.float32("nan"))
     status, confidence = monitor.tick()
     assert (status, monitor.rho, monitor.delta) == ("not finite", 1.0, 1.0) and confidence == monitor.bound
     monkeypatch.undo()
@@ -121,9 +122,8 @@ def test_nan_in_the_world_model_is_told_and_gone_within_one_context(monitor, con
 
 def test_nan_in_the_safety_predictor_is_told_and_does_not_stay(monitor, context, monkeypatch):
     monitor.statuses(context)
-    net = monitor.tta.predictor.net
-    predict = net.features_and_logits
-    monkeypatch.setattr(net, "features_and_logits", lambda images: tuple(each * float("nan") for each in predict(images)))
+    predict = monitor.runtime.predict
+    monkeypatch.setattr(monitor.runtime, "predict", lambda images: tuple(each * np.float32("nan") for each in predict(images)))
     assert monitor.tick() == ("not finite", [0.0] * len(HORIZONS))
     monkeypatch.undo()
     assert monitor.tick()[0] == "ok"
