@@ -10,12 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car.new_car import create_car
 from donkey_aicc.demo.movie import make_movie
 from donkey_aicc.demo.recorded_drive import RecordedDrive, read_drive
+from donkey_aicc.demo.saved import draw_pair, story_of, told
 from donkey_aicc.demo.timeline import Timeline, draw_timeline, read_timeline, summary_rows
 from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.parts.drive_log import FILE_NAME as DRIVE_LOG
+from donkey_aicc.resources import models_dir
 from donkey_aicc.simulator.drive_picture import draw_drive
 from donkey_aicc.simulator.tracks import make_track
 
@@ -23,10 +27,13 @@ SCHEDULE = "dark:2@10s-18s,blur:4@29s-37s,bias:3@48s-56s,latency:3@67s-75s"
 LAPS = 5
 RATE_HZ = 20.0
 SETTINGS = '\nAICC_BUNDLE = "reference"\n'
+FAULT, FAULT_AT_S, PAIR_LOOPS = "latency:5", 8, 300  # of the drive that the governor saves
 
 
-def show(out: str | Path, laps: int = LAPS, track: str = "loop", seed: int = 1, inject: str = SCHEDULE) -> dict[str, Any]:
-    """Everything ends up under `out`; returns the drive's summary."""
+def show(
+    out: str | Path, laps: int = LAPS, track: str = "loop", seed: int = 1, inject: str = SCHEDULE, fault: str | None = FAULT
+) -> dict[str, Any]:
+    """Everything ends up under `out`; returns the drive's summary. fault: driven twice more, without and with the governor."""
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="donkey_aicc_demo_") as folder:
@@ -46,7 +53,40 @@ def show(out: str | Path, laps: int = LAPS, track: str = "loop", seed: int = 1, 
     summary = json.loads((tub / DRIVE_LOG).read_text(encoding="utf-8"))
     _print_summary(summary, drive, out)
     _print_timeline(timeline, out)
+    if fault is not None:
+        if _has_alarm():
+            show_saved(out, track, seed, fault)
+        else:
+            print("\nthe shipped bundle has no alarm, so there is nothing for a governor to act on")
     return summary
+
+
+def _has_alarm() -> bool:
+    bundle = Bundle.load(models_dir() / "reference")
+    return bundle.calibrator_path.is_file() and load_calibrator(bundle).alarm is not None
+
+
+def show_saved(out: Path, track_name: str, seed: int, fault: str) -> list[str]:
+    """The same drive under one fault without and with the governor; returns what it tells."""
+    track = make_track(track_name)
+    print(f"\n4. two drives with {fault} from second {FAULT_AT_S} on, the same seed, without and with the governor")
+    drives = {}
+    for mode in ("off", "stop"):
+        with tempfile.TemporaryDirectory(prefix="donkey_aicc_demo_") as folder:
+            car = create_car(Path(folder) / "mycar")
+            limits = f"AICC_GOVERNOR = {mode!r}\nAICC_SIM_PUT_BACK = False\nMAX_LOOPS = {PAIR_LOOPS}\n"
+            with open(car / "myconfig.py", "a", encoding="utf-8") as settings:
+                settings.write(SETTINGS + limits)
+            _drive(car, "--track", track_name, "--seed", str(seed), "--inject", f"{fault}@{FAULT_AT_S}s-")
+            drives[mode] = read_drive(_keep_tub(car, out / f"tub_governor_{mode}"))
+    without, with_governor = (story_of(drives[mode], track.half_width_m, RATE_HZ) for mode in ("off", "stop"))
+    said = told(without, with_governor, fault)
+    picture = out / "saved.png"
+    draw_pair(track, drives["off"].xy, drives["stop"].xy, round(FAULT_AT_S * RATE_HZ), f"{fault}, the same seed", picture)
+    for sentence in said:
+        print(f"   {sentence}")
+    print(f"paths          {picture}")
+    return said
 
 
 def _drive(car: Path, *options: str) -> None:
@@ -79,8 +119,7 @@ def _print_summary(summary: dict[str, Any], drive: RecordedDrive, out: Path) -> 
     laps = ", ".join(f"{seconds:.2f}" for seconds in summary["lap_times_s"])
     print(f"\nlap times      {laps} s (simulated)")
     print(f"mean |cte|     {summary['mean_abs_cte_m']:.3f} m (largest {summary['max_abs_cte_m']:.3f} m)")
-    loop = f"{summary['loop_ms_mean']:.1f} ms a tick on average, {summary['loop_ms_p99']:.1f} ms at the 99th percentile"
-    print(f"vehicle loop   {loop}")
+    print("speed          simulated in lock step, every score inside the loop; how fast your computer is: donkey-aicc doctor")
     print(f"tub            {out / 'tub'} ({len(drive)} records)")
     print(f"drive picture  {out / 'drive.png'}")
     print(f"movie          {out / 'drive.gif'}")

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from donkey_aicc.demo.saved import WITH, WITHOUT, draw_lane
 from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.files import atomic_path
 from donkey_aicc.simulator.tracks import make_track
 from studies.governor.rivals import OFF, OURS
-
-OFF_COLOUR, ON_COLOUR = "#d1495b", "#12355b"
 
 
 def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path, warm_up: int) -> None:
@@ -21,14 +20,14 @@ def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path, warm
     by_case = {(d["case"]["governor"], d["case"]["protocol"], d["case"]["severity"], d["case"]["seed"]): d for d in drives}
     figure = Figure(figsize=(11, 7), layout="constrained")
     for axis, protocol in zip(figure.subplots(2, 2).ravel(), PROTOCOLS, strict=True):
-        _draw_lane(axis, track)
+        draw_lane(axis, make_track(track))
         pair = _pair(by_case, protocol)
         axis.set_title(protocol.capitalize() + ("" if pair else ": no drive left the lane"), fontsize=11)
         if pair is None:
             continue
         off, on = pair
         axis.set_title(f"{protocol.capitalize()}:{off['case']['severity']}, seed {off['case']['seed']}", fontsize=11)
-        for one, colour, label in ((off, OFF_COLOUR, "without governor"), (on, ON_COLOUR, "with governor")):
+        for one, colour, label in ((off, WITHOUT, "without governor"), (on, WITH, "with governor")):
             xy = np.array(one["path"])
             axis.plot(*xy.T, color=colour, linewidth=1.6, label=label)
             axis.plot(*xy[-1], marker="X" if one["outcome"]["left_lane_at"] >= 0 else "o", color=colour, markersize=7)
@@ -37,17 +36,6 @@ def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path, warm
     figure.suptitle(f"The same drives on '{track}' with and without the governor (X: out of the lane, dot: stopped inside)")
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=100, format="png")
-
-
-def _draw_lane(axis: Any, name: str) -> None:
-    track = make_track(name)
-    line = np.vstack([track.centreline, track.centreline[:1]])
-    along = np.gradient(line, axis=0)
-    normal = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1, keepdims=True)
-    for side in (-1.0, 1.0):
-        axis.plot(*(line + side * track.half_width_m * normal).T, color="#bbbbbb", linewidth=1.0)
-    axis.set_aspect("equal")
-    axis.axis("off")
 
 
 def _pair(by_case: Mapping[tuple[Any, ...], Any], protocol: str) -> tuple[Any, Any] | None:
