@@ -8,7 +8,7 @@ from typing import Any
 from donkey_aicc.errors import AiccError, ConfigError, one_of
 from donkey_aicc.faults.d_aug import SEVERITIES
 from donkey_aicc.files import sha256_of
-from donkey_aicc.scoring.settings import FULL, HALF, BatchSettings, ScoreSettings
+from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.training.presets import preset_named
 from donkey_aicc.tubs.find_tubs import find_tubs
 from studies.layout import Layout
@@ -35,22 +35,23 @@ class Size:
 
 
 _ALL = dict.fromkeys(("dark", "blur", "bias", "latency"), SEVERITIES)
-_ENDS = {"dark": SEVERITIES, "blur": SEVERITIES, "bias": (1, 3, 5), "latency": (1, 3, 5)}
+_MIDDLE = {"dark": SEVERITIES, "blur": SEVERITIES, "bias": (3,), "latency": (3,)}
 SIZES = {
-    "quick": Size("quick", "quick", (), _ALL, 400, 3000, 80, SEVERITIES, 400, ScoreSettings().at_grade(FULL), 5),
-    # For a busy machine: about a third of the training and of the scored frames, rollouts of grade half.
+    "quick": Size("quick", "quick", (), _ALL, 400, 3000, 80, SEVERITIES, 400, ScoreSettings(), 5),
+    # For a busy machine: a third of the training, a tenth of the scored frames, and rollouts that hardly look ahead.
     "short": Size(
         "short",
         "quick",
         ("vae.epochs=3", "dynamics.epochs=4", "dynamics.windows=128", "safety.epochs=6"),
-        _ENDS,
-        150,
-        450,
-        40,
-        (2, 4),
-        200,
-        ScoreSettings().at_grade(HALF),
-        2,
+        _MIDDLE,
+        130,
+        300,
+        30,
+        (3,),
+        60,
+        ScoreSettings(samples=2, rollout_steps=10, rollout_every=50),
+        1,
+        BatchSettings(dropout_passes=3),
     ),
     "tiny": Size(
         "tiny",
