@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.intervals import interval_cell
 from donkey_aicc.files import read_json, write_json
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.history import LAGS, NO_HISTORY, input_channels
 from donkey_aicc.nets.manifest import CONTEXT
 from donkey_aicc.nets.preprocess import ActionStats
@@ -32,13 +34,26 @@ DRAWS = 1000
 RESULT = "predictors.json"
 
 
-def compare_predictors(drives: Listing[Drive], out: Path, settings: SafetySettings, seed: int = 0) -> dict[str, Any]:
-    """Train both kinds on the same share of the drives and judge them on calibration and test drives; resumable."""
+def compare_predictors(
+    drives: Listing[Drive], out: Path, settings: SafetySettings, seed: int = 0, trained: Bundle | None = None
+) -> dict[str, Any]:
+    """Train both kinds on the same share of the drives and judge them on calibration and test drives; resumable.
+
+    trained: a bundle of these drives and settings, whose predictor is taken as the one of its kind.
+    """
     if (out / RESULT).exists():
         return read_json(out / RESULT, f"remove {out} and run again")
     split = split_sequences(drives, seed, method=choose_method(drives, context=CONTEXT))
     held_out = [*split.calibration, *split.test]
-    logits = {kind: _trained_logits(split, held_out, lags, out / kind, settings, seed) for kind, lags in KINDS.items()}
+    if trained is not None and trained.manifest.split["test"] != [drive.id for drive in split.test]:
+        raise AiccError(f"bundle {trained.path} was trained on another split than seed {seed} makes; compare without it")
+    logits = {}
+    for kind, lags in KINDS.items():
+        if trained is not None and trained.lags == lags:
+            past = Past(lags, trained.action_stats)
+            logits[kind] = safety_logits(trained.safety, FramePool(held_out), torch.device("cpu"), past).numpy()
+        else:
+            logits[kind] = _trained_logits(split, held_out, lags, out / kind, settings, seed)
     labels = pool_labels(FramePool(held_out), HORIZONS).numpy()
     owner = np.repeat(np.arange(len(held_out)), [len(drive) for drive in held_out])
     results = {

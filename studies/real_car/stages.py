@@ -54,10 +54,9 @@ def train(study: RealCar) -> None:
 
 
 def compare_kinds(study: RealCar) -> None:
-    """Both predictor kinds on the same drives; the bundle has the one of --predictor."""
-    results = compare_predictors(
-        load_nominal(study).sequences, study.layout.out / "kinds", training_preset(study)[0].safety, study.seed
-    )
+    """The predictor of the bundle beside the other kind, trained on the same drives."""
+    drives, settings = load_nominal(study).sequences, training_preset(study)[0].safety
+    results = compare_predictors(drives, study.layout.out / "kinds", settings, study.seed, Bundle.load(study.layout.bundle))
     print("\n".join(f"      {line}" for line in describe_kinds(results)), flush=True)
 
 
