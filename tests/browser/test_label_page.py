@@ -83,7 +83,7 @@ def test_a_click_on_a_sheet_corrects_a_frame(tab, address, session):
 def test_colours_picked_with_the_mouse_label_the_drive(tab, address, session):
     tab.page.goto(address)
     tab.until(DRAWN)
-    tab.page.click("text=Floor colours")
+    tab.page.click("nav >> text=Floor")
     slider = tab.page.locator("#floor-at")
     for tool, off in (("Pick road", False), ("Pick not-road", True)):
         at = int(np.flatnonzero(off_road(0) == off)[10])
@@ -106,7 +106,7 @@ def test_a_thumb_answers_and_nothing_is_cut_off_on_a_phone(browser, address, ses
     before = answers(tab)
     tab.page.locator("[data-answer=safe]").tap()
     tab.until(f"parseInt(document.querySelector('#figures dd').textContent) === {before + 1}")
-    for name in ("Answer", "Check", "Floor colours"):
+    for name in ("Answer", "Check", "Floor"):
         tab.page.click(f"nav >> text={name}")
         tab.page.wait_for_timeout(300)
         assert tab.page.evaluate(OVERFLOWING) == [] and tab.page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -60,7 +60,7 @@ function show(state) {
   const { labels, answers, frames } = state, given = answers.safe + answers.unsafe + answers.not_driving;
   [labels.safe, labels.unsafe, labels.not_driving].forEach((count, i) => { $("bar").children[i].style.width = `${(100 * count) / frames}%`; });
   const rows = {
-    Answers: given < ENOUGH ? `${given} of about ${ENOUGH}` : given,
+    Answers: given < ENOUGH ? `${given} of ~${ENOUGH}` : given,
     Frames: frames, "✓ Safe": labels.safe, "✗ Unsafe": labels.unsafe, "❚❚ Not driving": labels.not_driving, "Without a label": state.unlabelled,
     "Labelled of driving": percent(state.labelled_share),
   };
