@@ -204,6 +204,7 @@ def evaluate_and_report(experiment: Experiment) -> None:
     from donkey_aicc.evaluation.early_warning import Driving
     from donkey_aicc.evaluation.report import write_report
     from donkey_aicc.evaluation.study import evaluate
+    from studies.paper_numbers import PAPER
 
     layout, preset = experiment.layout, experiment.preset
     bundle = Bundle.load(layout.bundle)
@@ -221,7 +222,7 @@ def evaluate_and_report(experiment: Experiment) -> None:
         runtime=measure_runtime(bundle, timed_calibrators(calibration, augmented), preset.scoring),
         about=experiment.about(),
     )
-    write_report(results, layout.report)
+    write_report(results, layout.report, PAPER)
 
 
 def _frames_per_lap(experiment: Experiment) -> float:

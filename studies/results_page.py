@@ -7,6 +7,7 @@ from donkey_aicc.evaluation.result_tables import all_tables
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 from donkey_aicc.files import write_atomic
 from studies.loop_tables import loop_tables
+from studies.paper_numbers import PAPER
 from studies.repetition_tables import repetition_tables
 
 SHOWN_FIGURES = {
@@ -55,7 +56,7 @@ def results_page(
     parts.append("\n".join(f"- **{said['verdict']}**: {_escaped(said['text'])}" for said in results["summary"]) + "\n")
     if results["notes"]:
         parts.append("\n".join(f"> {_escaped(note)}" for note in results["notes"]) + "\n")
-    tables = all_tables(results)
+    tables = all_tables(results, PAPER)
     tables += repetition_tables(repetitions) if repetitions is not None else []
     tables += loop_tables(open_loop) if open_loop is not None else []
     parts += [_section(table) for table in tables]

@@ -64,6 +64,7 @@ def run_transfer(transfer: Transfer) -> dict[str, Any]:
     """Score, evaluate, write the report; scores that are there already are kept. Returns the results."""
     from donkey_aicc.evaluation.report import write_report
     from donkey_aicc.evaluation.study import evaluate
+    from studies.paper_numbers import PAPER
 
     claim(transfer.out, transfer.about())
     bundle = Bundle.load(transfer.bundle_of.bundle)
@@ -82,7 +83,7 @@ def run_transfer(transfer: Transfer) -> dict[str, Any]:
     results = evaluate(
         calibration, augmented, test, ood, seeds=transfer.preset.split_seeds, seed=about["model_seed"], about=about
     )
-    write_report(results, transfer.out.report)
+    write_report(results, transfer.out.report, PAPER)
     return results
 
 

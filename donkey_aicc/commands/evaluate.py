@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.calibration.calibrator_file import load_calibrator
+    from donkey_aicc.evaluation.contact_sheet import NAME as CONTACT_SHEET
     from donkey_aicc.evaluation.early_warning import Driving
     from donkey_aicc.evaluation.report import check_report_folder, write_report
     from donkey_aicc.evaluation.split_plan import check_counts
@@ -67,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
         notes=notes,
         calibrator=calibrator,
     )
-    page = write_report(results, args.out)
+    sheet = (Path(args.scores_dir) if args.scores_dir else Path(args.out) / SCORES) / CONTACT_SHEET
+    page = write_report(results, args.out, sheet=sheet.read_bytes() if sheet.is_file() else None)
     for statement in results["summary"]:
         print(f"{statement['verdict']:>6}: {statement['text']}")
     print(f"report: {page}")
@@ -89,7 +91,10 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     from donkey_aicc.calibration.calibrating import build_augmented
     from donkey_aicc.calibration.calibrator_file import score_settings, weights_fingerprint
     from donkey_aicc.errors import ConfigError
+    from donkey_aicc.evaluation.contact_sheet import NAME as CONTACT_SHEET
+    from donkey_aicc.evaluation.contact_sheet import contact_sheet
     from donkey_aicc.evaluation.score_files import load_scores, save_scores
+    from donkey_aicc.files import write_atomic
     from donkey_aicc.scoring.imagined import imagine_drives
     from donkey_aicc.scoring.parallel import score_drives
 
@@ -103,6 +108,7 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
         return score_drives(bundle, drives, settings=settings, workers=workers, title=f"scoring {name}")
 
     folder = Path(args.out) / SCORES
+    write_atomic(folder / CONTACT_SHEET, contact_sheet(test, ood))
     save_scores(
         folder,
         weights_fingerprint(bundle),

@@ -1,4 +1,4 @@
-"""One HTML file with everything in it: no script, no link to another file, readable on a phone."""
+"""One HTML file with everything in it, in the look of the cockpit: the answer first, no link to another file."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from donkey_aicc.evaluation.answer import four_numbers, sentence
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 
 NARROW = ("base_predictor", "family_weights")
@@ -51,21 +52,62 @@ SECTIONS = (
 )
 
 
-def render_page(results: Mapping[str, Any], tables: Sequence[Table], figures: Mapping[str, tuple[str, bytes]]) -> str:
-    """figures: name -> (caption, SVG)."""
+def render_page(
+    results: Mapping[str, Any],
+    tables: Sequence[Table],
+    figures: Mapping[str, tuple[str, bytes]],
+    beside: str = "",
+    sheet: bytes | None = None,
+) -> str:
+    """figures: name -> (caption, SVG); beside: whose numbers stand in the columns beside ours; sheet: the contact sheet."""
     by_name = {table.name: table for table in tables}
-    page = files("donkey_aicc.evaluation") / "page"
     sections = "\n".join(_section(section, by_name, figures) for section in SECTIONS)
-    links = [("summary", "Summary"), *((section.anchor, section.short) for section in SECTIONS)]
-    return Template((page / "template.html").read_text(encoding="utf-8")).substitute(
+    faults = [("faults", "Faults")] if sheet else []
+    links = [("answer", "Answer"), ("summary", "Summary"), *faults, *((section.anchor, section.short) for section in SECTIONS)]
+    return Template(_text("evaluation", "page", "template.html")).substitute(
         title="Anomaly-informed confidence: evaluation",
-        style=(page / "style.css").read_text(encoding="utf-8"),
+        style=_text("web", "look", "look.css") + _text("evaluation", "page", "style.css"),
+        script=_text("evaluation", "page", "report.js"),
         lead=_lead(results),
         about=_about(results["about"]),
         nav="".join(f'<a href="#{anchor}">{escape(title)}</a>' for anchor, title in links),
-        body=_summary(results) + sections,
-        footer="Every number on this page is in results.json (runtime: runtime.json) and, table by table, in tables/*.csv. "
-        "Columns named paper hold the published results on a physical car, which is another car on another track.",
+        body=_answer(results, figures) + _summary(results) + _faults(sheet) + sections,
+        footer="Every number on this page is in results.json (runtime: runtime.json) and, table by table, in tables/*.csv."
+        + (f" Columns named {beside} hold published results of another car on another track." if beside else ""),
+    )
+
+
+def _text(package: str, *path: str) -> str:
+    return files(f"donkey_aicc.{package}").joinpath(*path).read_text(encoding="utf-8")
+
+
+def _answer(results: Mapping[str, Any], figures: Mapping[str, tuple[str, bytes]]) -> str:
+    numbers = "".join(
+        f"<li><strong>{escape(one.shown)}</strong><span>{escape(one.name)}</span><small>{escape(one.reading)}</small></li>"
+        for one in four_numbers(results)
+    )
+    return (
+        f'<section id="answer" class="card"><h2>The answer</h2><p class="answer">{escape(sentence(results))}</p>'
+        f'<ul class="numbers">{numbers}</ul>{_item("fig:answer", {}, figures)}</section>\n'
+    )
+
+
+def _faults(sheet: bytes | None) -> str:
+    if sheet is None:
+        return ""
+    caption = "One frame per fault and severity, as the model sees it. Look whether you would call the strongest still drivable."
+    return (
+        f'<section id="faults"><h2>What the faults look like</h2>{_figure("contact-sheet", caption, sheet, "jpeg")}</section>\n'
+    )
+
+
+def _figure(name: str, caption: str, picture: bytes, kind: str) -> str:
+    image = base64.b64encode(picture).decode()
+    narrow = ' class="narrow"' if name in NARROW else ""
+    return (
+        f'<figure{narrow} id="figure-{name}"><div class="scroll" tabindex="0" role="region" aria-label="figure {escape(name)}">'
+        f'<img alt="{escape(caption)}" src="data:image/{kind};base64,{image}"></div>'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
 
 
@@ -114,17 +156,12 @@ def _item(name: str, tables: Mapping[str, Table], figures: Mapping[str, tuple[st
     if name[4:] not in figures:
         return ""
     caption, svg = figures[name[4:]]
-    image = base64.b64encode(svg).decode()
-    kind = ' class="narrow"' if name[4:] in NARROW else ""
-    return (
-        f'<figure{kind} id="figure-{name[4:]}"><div class="scroll"><img alt="{escape(caption)}" '
-        f'src="data:image/svg+xml;base64,{image}"></div><figcaption>{escape(caption)}</figcaption></figure>'
-    )
+    return _figure(name[4:], caption, svg, "svg+xml")
 
 
 def render_table(table: Table) -> str:
     """The table with its note, and the reasons of empty cells below it."""
-    head = "".join(f'<th scope="col"{_kind(column)}>{escape(column.label)}</th>' for column in table.columns)
+    head = "".join(f'<th scope="col"{_kind(column)}><button>{escape(column.label)}</button></th>' for column in table.columns)
     lines, group = [], ""
     for row in table.rows:
         if row.group != group:
@@ -132,7 +169,8 @@ def render_table(table: Table) -> str:
             lines.append(f'<tr class="group"><th colspan="{len(table.columns) + 1}"><span>{escape(group)}</span></th></tr>')
         lines.append(_row(table, row))
     shown = (
-        f'<div class="scroll"><table><thead><tr><th scope="col">{escape(table.first)}</th>{head}</tr></thead>'
+        f'<div class="scroll" tabindex="0" role="region" aria-labelledby="table-{table.name}"><table><thead><tr>'
+        f'<th scope="col"><button>{escape(table.first)}</button></th>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
         if table.rows
         else ""

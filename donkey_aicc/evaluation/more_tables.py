@@ -4,8 +4,8 @@ from typing import Any
 
 from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.calibration.heating import W_MAX
+from donkey_aicc.evaluation.beside import NOBODY, Beside
 from donkey_aicc.evaluation.methods import PLUS
-from donkey_aicc.evaluation.paper_numbers import PAPER_RUNTIME_MS, PAPER_WILCOXON
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value
 
 RUNTIME_LABELS = {
@@ -33,12 +33,12 @@ RUNTIME_LABELS = {
 Results = dict[str, Any]
 
 
-def wilcoxon_table(results: Results) -> Table:
+def wilcoxon_table(results: Results, beside: Beside = NOBODY) -> Table:
     """Signed-rank tests, with the resampled difference that does not pretend splits were experiments."""
     columns = [
         Column("mean_difference", "ECE difference"),
         Column("p", "p", digits=4),
-        Column("p_paper", "paper", paper=True, text=True),
+        Column("p_paper", beside.label, paper=True, text=True),
         Column("pairs", "Pairs", 0),
         Column("interval", "95 % interval, drives drawn anew", text=True),
     ]
@@ -51,7 +51,7 @@ def wilcoxon_table(results: Results) -> Table:
             values = {
                 "mean_difference": Value(test["mean_difference"], reason=test.get("reason", "")),
                 "p": Value(test["p"], reason=test.get("reason", "")),
-                "p_paper": Value(text=PAPER_WILCOXON.get(name, "") if reference == OURS else ""),
+                "p_paper": Value(text=beside.wilcoxon.get(name, "") if reference == OURS else ""),
                 "pairs": Value(test["pairs"]),
                 "interval": Value(
                     text="–" if not bounds or bounds["low"] is None else f"{bounds['low']:+.3f} to {bounds['high']:+.3f}"
@@ -194,24 +194,24 @@ def lambda_table(results: Results) -> Table:
     return Table("lambda", "Sensitivity to lambda", columns, rows, note, first="lambda")
 
 
-def runtime_table(results: Results) -> Table:
+def runtime_table(results: Results, beside: Beside = NOBODY) -> Table:
     """Milliseconds per component."""
     stored = results["runtime"]
     ours = stored.get("components_ms", {})
     names = [*RUNTIME_LABELS, *(name for name in ours if name not in RUNTIME_LABELS)]
-    columns = [Column("ms", "ms", 2), Column("ms_paper", "paper (GPU)", 2, paper=True)]
+    columns = [Column("ms", "ms", 2), Column("ms_paper", f"{beside.label} (GPU)", 2, paper=True)]
     rows = [
         Row(
             RUNTIME_LABELS.get(name, name),
-            {"ms": Value(ours.get(name), reason="not measured"), "ms_paper": Value(PAPER_RUNTIME_MS.get(name))},
+            {"ms": Value(ours.get(name), reason="not measured"), "ms_paper": Value(beside.runtime_ms.get(name))},
         )
         for name in names
-        if name in ours or name in PAPER_RUNTIME_MS
+        if name in ours or name in beside.runtime_ms
     ]
     note = stored.get("reason") or (
         f"Median of one call, batch of one frame, on {stored.get('device', 'this machine')}. Totals are sums of the parts above "
         "them: a cold start primes and rolls out twice, once without dropout for the prediction and once with it for delta."
     )
-    if ours and any(name not in ours for name in PAPER_RUNTIME_MS):
+    if ours and any(name not in ours for name in beside.runtime_ms):
         note += " No number: this run did not time that part (a calibrator that could not be fitted, or an older report)."
     return Table("runtime", "Runtime per component", columns, rows, note, first="Component")

@@ -1,10 +1,11 @@
-"""Every table of the report, built from results.json alone, with the paper's numbers beside ours."""
+"""Every table of the report, built from results.json alone, with somebody else's numbers beside ours if they are given."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from donkey_aicc.calibration.catalogue import ABLATION, OURS
 from donkey_aicc.evaluation.alarm_metrics import alarm_table
+from donkey_aicc.evaluation.beside import NOBODY, Beside
 from donkey_aicc.evaluation.collect import OOD_MEAN, SHOWN_HORIZONS
 from donkey_aicc.evaluation.conditions import NOMINAL
 from donkey_aicc.evaluation.imagined import PREDICTORS
@@ -20,22 +21,21 @@ from donkey_aicc.evaluation.more_tables import (
     wilcoxon_table,
 )
 from donkey_aicc.evaluation.ood_detection import OOD_ROWS
-from donkey_aicc.evaluation.paper_numbers import PAPER_BASE_AUROC, PAPER_DATA, PAPER_ECE, PAPER_NOMINAL_ECE, PAPER_OOD_AUROC
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value
 
 Results = dict[str, Any]
 
 
-def all_tables(results: Results) -> list[Table]:
+def all_tables(results: Results, beside: Beside = NOBODY) -> list[Table]:
     """In the order of the report."""
-    return [
-        calibration_table(results),
-        protocol_table(results),
-        ablation_table(results),
-        wilcoxon_table(results),
+    tables = [
+        calibration_table(results, beside),
+        protocol_table(results, beside),
+        ablation_table(results, beside),
+        wilcoxon_table(results, beside),
         frontier_table(results),
-        ood_detection_table(results),
-        base_predictor_table(results),
+        ood_detection_table(results, beside),
+        base_predictor_table(results, beside),
         early_warning_table(results),
         alarm_table(results),
         weights_table(results),
@@ -43,19 +43,20 @@ def all_tables(results: Results) -> list[Table]:
         monotonicity_table(results, "protocols"),
         monotonicity_table(results, "d_aug"),
         lambda_table(results),
-        data_table(results),
-        runtime_table(results),
+        data_table(results, beside),
+        runtime_table(results, beside),
     ]
+    return tables if beside.label else [table.without_paper() for table in tables]
 
 
-def calibration_table(results: Results) -> Table:
+def calibration_table(results: Results, beside: Beside = NOBODY) -> Table:
     """The one to read: OOD ECE with its price on nominal data and the scores that heating cannot buy."""
     columns = [
         Column("ood_ece", "OOD ECE", better=LOWER),
-        Column("ood_ece_paper", "paper", paper=True),
+        Column("ood_ece_paper", beside.label, paper=True),
         Column("ood_ece_interval", "95 % interval", text=True),
         Column("nominal_ece", "Nominal ECE", better=LOWER),
-        Column("nominal_ece_paper", "paper", paper=True),
+        Column("nominal_ece_paper", beside.label, paper=True),
         Column("ood_nll", "OOD NLL", better=LOWER, spread=False),
         Column("nominal_nll", "Nominal NLL", better=LOWER, spread=False),
         Column("ood_brier", "OOD Brier", better=LOWER, spread=False),
@@ -67,8 +68,8 @@ def calibration_table(results: Results) -> Table:
     rows = []
     for name, one in results["calibration"].items():
         values = {
-            "ood_ece_paper": Value(PAPER_ECE.get(name, {}).get("mean")),
-            "nominal_ece_paper": Value(PAPER_NOMINAL_ECE.get(name)),
+            "ood_ece_paper": Value(beside.ece.get(name, {}).get("mean")),
+            "nominal_ece_paper": Value(beside.nominal_ece.get(name)),
             "ood_ece_interval": Value(text=interval_text(results["intervals"].get(name, {}).get("ood_ece"))),
         }
         for metric in ("ece", "nll", "brier", "aurc", "auroc"):
@@ -85,21 +86,21 @@ def calibration_table(results: Results) -> Table:
     return Table("calibration", "Calibration: every method and its price", columns, rows, note)
 
 
-def protocol_table(results: Results) -> Table:
-    """ECE per protocol beside the paper's."""
+def protocol_table(results: Results, beside: Beside = NOBODY) -> Table:
+    """ECE per protocol."""
     names = list(results["calibration"])
-    return _per_protocol(results, names, "ece_by_protocol", "ECE per protocol")
+    return _per_protocol(results, beside, names, "ece_by_protocol", "ECE per protocol")
 
 
-def ablation_table(results: Results) -> Table:
+def ablation_table(results: Results, beside: Beside = NOBODY) -> Table:
     """The paper's ablation rows."""
-    return _per_protocol(results, list(ABLATION), "ablation", "Ablation: ECE per protocol", grouped=False)
+    return _per_protocol(results, beside, list(ABLATION), "ablation", "Ablation: ECE per protocol", grouped=False)
 
 
-def _per_protocol(results: Results, names: Sequence[str], key: str, title: str, grouped: bool = True) -> Table:
+def _per_protocol(results: Results, beside: Beside, names: Sequence[str], key: str, title: str, grouped: bool = True) -> Table:
     columns = []
     for condition, label in _protocol_columns(results):
-        columns += [Column(condition, label, better=LOWER), Column(f"{condition}_paper", "paper", paper=True)]
+        columns += [Column(condition, label, better=LOWER), Column(f"{condition}_paper", beside.label, paper=True)]
     columns.append(Column(NOMINAL, "Nominal", better=LOWER))
     rows = []
     for name in names:
@@ -107,16 +108,16 @@ def _per_protocol(results: Results, names: Sequence[str], key: str, title: str, 
         values = {NOMINAL: Value.of(one["ece"][NOMINAL])}
         for condition, _ in _protocol_columns(results):
             values[condition] = Value.of(one["ece"][condition])
-            values[f"{condition}_paper"] = Value(PAPER_ECE.get(name, {}).get(_paper_key(condition)))
+            values[f"{condition}_paper"] = Value(beside.ece.get(name, {}).get(_paper_key(condition)))
         rows.append(_method_row(name, one, values, grouped))
     return Table(key, title, columns, rows, "Horizon-averaged top-label ECE, mean ± standard deviation over splits.")
 
 
-def ood_detection_table(results: Results) -> Table:
+def ood_detection_table(results: Results, beside: Beside = NOBODY) -> Table:
     """How well each score tells anomalous from nominal frames."""
     columns = []
     for condition, label in _protocol_columns(results):
-        columns += [Column(condition, label, better=HIGHER), Column(f"{condition}_paper", "paper", paper=True)]
+        columns += [Column(condition, label, better=HIGHER), Column(f"{condition}_paper", beside.label, paper=True)]
     groups = dict.fromkeys(("msp", "entropy", "mc_dropout"), "From the prediction") | {"feature_norm": "From its features"}
     groups |= dict.fromkeys(("rho", "delta", "rho_delta"), "From the world model")
     rows = []
@@ -125,7 +126,7 @@ def ood_detection_table(results: Results) -> Table:
         values = {}
         for condition, _ in _protocol_columns(results):
             values[condition] = Value.of(one[condition])
-            values[f"{condition}_paper"] = Value(PAPER_OOD_AUROC.get(name, {}).get(_paper_key(condition)))
+            values[f"{condition}_paper"] = Value(beside.ood_auroc.get(name, {}).get(_paper_key(condition)))
         rows.append(Row(one["label"], values, groups.get(name, "Further scores"), strong=name == "rho_delta"))
     note = (
         "AUROC of nominal test frames against the frames of each protocol; 0.5 is guessing, below it the "
@@ -134,21 +135,21 @@ def ood_detection_table(results: Results) -> Table:
     return Table("ood_detection", "Detecting the anomaly", columns, rows, note, first="Score")
 
 
-def base_predictor_table(results: Results) -> Table:
+def base_predictor_table(results: Results, beside: Beside = NOBODY) -> Table:
     """AUROC and ECE of the raw prediction; with the imagined predictor's rows below, where it was scored."""
     horizons = [str(k) for k in SHOWN_HORIZONS if k in results["settings"]["horizons"]] + ["mean"]
     columns = []
     for key in horizons:
         label = "Mean" if key == "mean" else f"k = {key}"
-        columns += [Column(f"k_{key}", label), Column(f"k_{key}_paper", "paper", paper=True)]
-    columns += [Column("ece", "ECE"), Column("ece_paper", "paper", paper=True)]
+        columns += [Column(f"k_{key}", label), Column(f"k_{key}_paper", beside.label, paper=True)]
+    columns += [Column("ece", "ECE"), Column("ece_paper", beside.label, paper=True)]
     imagined = results.get("imagined", {})
     rows = []
     for condition, one in results["base_predictor"].items():
         values = {f"k_{key}": Value.of(one[key]) for key in horizons}
-        values |= {f"k_{key}_paper": Value(PAPER_BASE_AUROC.get(condition, {}).get(key)) for key in horizons}
+        values |= {f"k_{key}_paper": Value(beside.base_auroc.get(condition, {}).get(key)) for key in horizons}
         values["ece"] = Value(Value.of(results["calibration"]["none"]["ece"][condition]).number)
-        values["ece_paper"] = Value(PAPER_ECE["none"].get(condition))
+        values["ece_paper"] = Value(beside.ece.get("none", {}).get(condition))
         rows.append(Row(condition.capitalize(), values, "Direct, all frames" if imagined else ""))
     for predictor, group in PREDICTORS.items():
         for condition, one in imagined.items():
@@ -167,15 +168,15 @@ def base_predictor_table(results: Results) -> Table:
     return Table("base_predictor", "The safety predictor before any calibration", columns, rows, note, first="Condition")
 
 
-def data_table(results: Results) -> Table:
+def data_table(results: Results, beside: Beside = NOBODY) -> Table:
     """How much was evaluated."""
     columns = []
     for key, label, digits in (("sequences", "Sequences", 0), ("frames", "Frames", 0), ("safe_percent", "% safe", 1)):
-        columns += [Column(key, label, digits), Column(f"{key}_paper", "paper", digits, paper=True)]
+        columns += [Column(key, label, digits), Column(f"{key}_paper", beside.label, digits, paper=True)]
     columns += [Column("frames_recorded", "Frames recorded", 0), Column("frames_by_severity", "Frames by severity", text=True)]
     rows = []
     for condition, one in results["data"].items():
-        paper = PAPER_DATA.get(condition, {})
+        paper = beside.data.get(condition, {})
         values = {key: Value(one[key]) for key in ("sequences", "frames", "safe_percent", "frames_recorded")}
         values |= {f"{key}_paper": Value(paper.get(key)) for key in ("sequences", "frames", "safe_percent")}
         values["frames_by_severity"] = Value(text=", ".join(f"{s}: {n}" for s, n in one["frames_by_severity"].items()))

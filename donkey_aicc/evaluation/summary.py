@@ -5,7 +5,6 @@ from typing import Any
 from donkey_aicc.calibration.catalogue import BASELINES, OURS
 from donkey_aicc.evaluation.cells import number_of
 from donkey_aicc.evaluation.methods import HEATED_TO_OURS, HEATED_TO_PLUS, PLUS
-from donkey_aicc.evaluation.paper_numbers import PAPER_BASE_AUROC, PAPER_ECE
 
 HOLDS, FAILS, OPEN, FACT = "holds", "fails", "open", "fact"
 WEAK_PREDICTOR = 0.8
@@ -65,7 +64,7 @@ def _predictor(results: dict[str, Any]) -> Statement | None:
     worst = min(known, key=lambda name: known[name])
     text = (
         f"The predictor tells safe from unsafe with AUROC {nominal:.3f} on nominal drives "
-        f"(paper {PAPER_BASE_AUROC['nominal']['mean']:.3f}) and {known[worst]:.3f} under {worst}, its worst protocol."
+        f"and {known[worst]:.3f} under {worst}, its worst protocol."
     )
     if nominal < WEAK_PREDICTOR:
         return _said(FAILS, text + " That is a weak predictor: calibration results on top of it say little.")
@@ -122,9 +121,8 @@ def _baselines(results: dict[str, Any]) -> Statement | None:
         return None
     best = min(known, key=lambda name: known[name])
     interval = _interval(results, best, "ood_ece_minus_ours")
-    paper = PAPER_ECE[OURS]["mean"]
     text = (
-        f"Mean OOD ECE of the paper's method is {ours:.3f} (paper {paper:.3f}); the best baseline, "
+        f"Mean OOD ECE of the paper's method is {ours:.3f}; the best baseline, "
         f"{results['calibration'][best]['label']}, has {known[best]:.3f} ({_range(interval)} for the gain). On "
         "nominal drives they have "
         f"{_text(_value(results, OURS, 'ece', 'nominal'))} and {_text(_value(results, best, 'ece', 'nominal'))}."
@@ -195,7 +193,7 @@ def _ablation(results: dict[str, Any]) -> Statement | None:
     if tta is None or rho is None or ours is None:
         return None
     p = results["wilcoxon"][OURS]["tta_rho"]["p"]
-    tested = "" if p is None else f" (Wilcoxon p = {p:.2g}; the paper has 0.66)"
+    tested = "" if p is None else f" (Wilcoxon p = {p:.2g})"
     return _said(FACT, f"rho changes the OOD ECE of TTA by {rho - tta:+.3f}; delta on top of it by {ours - rho:+.3f}{tested}.")
 
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from donkey_aicc.evaluation.cells import Cell
@@ -12,7 +12,7 @@ LOWER, HIGHER = "lower", "higher"
 
 @dataclass(frozen=True)
 class Column:
-    """key is the CSV header; `better` marks the best value on the page; paper columns are shown in another tone."""
+    """key is the CSV header; `better` marks the best value on the page; paper columns hold somebody else's."""
 
     key: str
     label: str
@@ -73,6 +73,10 @@ class Table:
             if column.better and len(known) > 1:
                 found[column.key] = min(known) if column.better == LOWER else max(known)
         object.__setattr__(self, "best", found)
+
+    def without_paper(self) -> "Table":
+        """Our own columns only."""
+        return replace(self, columns=[column for column in self.columns if not column.paper])
 
     def is_best(self, row: Row, column: Column) -> bool:
         number = row.values.get(column.key, Value()).number

@@ -12,7 +12,6 @@ from donkey_aicc.cli import main
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.drive_checks import as_protocol, check_drives, protocol_paths
 from donkey_aicc.evaluation.more_tables import runtime_table
-from donkey_aicc.evaluation.paper_numbers import PAPER_RUNTIME_MS
 from donkey_aicc.evaluation.score_files import load_scores, save_scores
 from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
@@ -20,6 +19,7 @@ from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.tubs.drive import make_drive
+from studies.paper_numbers import PAPER, PAPER_RUNTIME_MS
 from tests.evaluation.conftest import HORIZONS
 
 
@@ -137,6 +137,6 @@ def test_runtime_has_every_component(bundle, tables):
     parts = ("vae_encode_context", "dynamics_deterministic", "vae_decode", "predictor", "calibrate_temperature")
     assert found["cold_start_base"] == pytest.approx(sum(found[part] for part in parts))
     assert found["cold_start_full"] > found["cold_start_tta"] > found["cold_start_base"] - found["predictor"]
-    table = runtime_table({"runtime": {"device": "this", "components_ms": found}})
+    table = runtime_table({"runtime": {"device": "this", "components_ms": found}}, PAPER)
     assert all(row.values["ms"].number is not None for row in table.rows) and "No number" not in table.note
-    assert "No number" in runtime_table({"runtime": {"components_ms": {"tta": 1.0}}}).note
+    assert "No number" in runtime_table({"runtime": {"components_ms": {"tta": 1.0}}}, PAPER).note

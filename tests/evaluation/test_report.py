@@ -7,6 +7,7 @@ import re
 import pytest
 
 from donkey_aicc.errors import AiccError
+from donkey_aicc.evaluation.beside import NOBODY
 from donkey_aicc.evaluation.figures.all_figures import FIGURES
 from donkey_aicc.evaluation.figures.style import common_look, method_colour, save_figure
 from donkey_aicc.evaluation.html_page import SECTIONS, render_table
@@ -14,6 +15,7 @@ from donkey_aicc.evaluation.methods import METHODS
 from donkey_aicc.evaluation.report import read_results, write_report
 from donkey_aicc.evaluation.result_tables import all_tables
 from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value
+from studies.paper_numbers import PAPER
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,17 @@ def test_csv_equals_json(report, results):
     assert float(detection["rho"]["dark"]) == results["ood_detection"]["rho"]["dark"]["mean"]
 
 
-def test_the_papers_numbers_stand_in_a_column_beside_ours(report):
+def test_a_users_report_has_the_users_numbers_only(report):
+    """Nobody asked for another car's results; the study puts them in."""
+    page = (report / "index.html").read_text()
+    assert 'class="paper' not in page and ">paper<" not in page and "another car" not in page
+    assert not any("paper" in path.read_text().splitlines()[0] for path in (report / "tables").iterdir())
+
+
+def test_the_papers_numbers_stand_in_a_column_beside_ours_in_the_study(results, tmp_path_factory):
+    report = tmp_path_factory.mktemp("study")
+    write_report(results, report, PAPER)
+    assert "another car" in (report / "index.html").read_text()
     rows = {row["method"]: row for row in rows_of(report / "tables" / "ece_by_protocol.csv")}
     assert rows["Ours (TTA + rho + delta)"]["dark_paper"] == "0.165"
     assert rows["DAC (appendix)"]["ood_mean_paper"] == "0.184"
@@ -64,12 +76,12 @@ def test_page_contains_every_table_and_figure_and_nothing_from_outside(report, r
         assert (report / "figures" / f"{figure.name}.png").is_file() and (report / "figures" / f"{figure.name}.svg").is_file()
     for statement in results["summary"]:
         assert statement["text"].split("(")[0].replace("'", "&#x27;") in page
-    assert not re.search(r'(src|href)="(?!#|data:)', page) and "<script" not in page
+    assert not re.search(r'(src|href)="(?!#|data:)', page) and page.count("<script>") == page.count("<script") == 1
     assert 'name="viewport"' in page and "prefers-color-scheme: dark" in page
 
 
 def test_every_table_and_figure_has_its_place_on_the_page(results):
-    placed = [name for section in SECTIONS for name in section.content + section.folded]
+    placed = ["fig:answer"] + [name for section in SECTIONS for name in section.content + section.folded]
     wanted = [table.name for table in all_tables(results)] + [f"fig:{figure.name}" for figure in FIGURES]
     assert sorted(placed) == sorted(wanted)
     assert all(re.fullmatch("#[0-9a-f]{6}", method_colour(name)) for name in METHODS)
@@ -78,7 +90,7 @@ def test_every_table_and_figure_has_its_place_on_the_page(results):
 def test_the_same_results_give_the_same_figure(report, results, tmp_path):
     overview = FIGURES[0]
     with common_look():
-        save_figure(overview.draw(results), tmp_path, overview.name)
+        save_figure(overview.draw(results, NOBODY), tmp_path, overview.name)
     for suffix in ("png", "svg"):
         name = f"{overview.name}.{suffix}"
         assert (tmp_path / name).read_bytes() == (report / "figures" / name).read_bytes()

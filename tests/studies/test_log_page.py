@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from donkey_aicc.evaluation.paper_numbers import PAPER_BASE_AUROC
+from studies.paper_numbers import PAPER_BASE_AUROC
 
 ROOT = Path(__file__).resolve().parents[2]
 

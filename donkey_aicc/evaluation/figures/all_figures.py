@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from donkey_aicc.evaluation.beside import Beside
+from donkey_aicc.evaluation.figures.answer_figure import draw_answer
 from donkey_aicc.evaluation.figures.by_horizon import draw_base_predictor, draw_metric_by_horizon
 from donkey_aicc.evaluation.figures.detection import draw_detection, draw_family_weights
 from donkey_aicc.evaluation.figures.frontier_figure import draw_frontier
@@ -21,32 +23,67 @@ class FigureEntry:
 
     name: str
     caption: str
-    draw: "Callable[[dict[str, Any]], Figure | None]"
+    draw: "Callable[[dict[str, Any], Beside], Figure | None]"
 
 
 FIGURES = (
-    FigureEntry("overview", "OOD ECE of every method with its price on nominal drives.", draw_overview),
+    FigureEntry(
+        "answer",
+        "Look at the red bars: they should be the shortest under every fault, and hardly longer than others on nominal drives.",
+        lambda results, _: draw_answer(results),
+    ),
+    FigureEntry(
+        "overview",
+        "Further left is better. A filled dot is the error under faults, a hollow one on nominal drives: a method that pulls the "
+        "filled dot left and pushes the hollow one right has only become less sure of everything.",
+        draw_overview,
+    ),
     FigureEntry(
         "frontier",
-        "OOD ECE against nominal ECE as the weight of each score grows. Only what lies below the dashed line is worth more than "
+        "Each line shows what happens as the weight of one score grows. Only what lies below the dashed line is worth more than "
         "heating every frame alike.",
-        draw_frontier,
+        lambda results, _: draw_frontier(results),
     ),
-    FigureEntry("ece_by_horizon", "ECE against the horizon.", lambda results: draw_metric_by_horizon(results, "ece")),
-    FigureEntry("ace_by_horizon", "ACE against the horizon.", lambda results: draw_metric_by_horizon(results, "ace")),
-    FigureEntry("sce_by_horizon", "SCE against the horizon.", lambda results: draw_metric_by_horizon(results, "sce")),
+    FigureEntry(
+        "ece_by_horizon",
+        "Error of the confidence by how far it looks ahead, a panel per condition. Look for lines that stay low to the right.",
+        lambda results, _: draw_metric_by_horizon(results, "ece"),
+    ),
+    FigureEntry(
+        "ace_by_horizon",
+        "The same with bins of equal size (ACE): no method should look good only because of how bins were cut.",
+        lambda results, _: draw_metric_by_horizon(results, "ace"),
+    ),
+    FigureEntry(
+        "sce_by_horizon",
+        "The same for both classes (SCE): no method should be good on safe frames only.",
+        lambda results, _: draw_metric_by_horizon(results, "sce"),
+    ),
     FigureEntry(
         "reliability",
-        "Reliability over all protocols and horizons 5 to 50. Hatched: the gap between confidence and the share that was right. "
-        "Dots at the bottom: how many samples each bin holds.",
+        "Bars on the dashed diagonal mean that a confidence of 80 % is right in 80 of 100 cases. Hatched: the gap, below the "
+        "diagonal too sure, above it not sure enough. Dots at the bottom: how many samples each bin holds.",
         draw_reliability,
     ),
-    FigureEntry("ood_detection", "Detecting each protocol.", draw_detection),
-    FigureEntry("base_predictor", "The raw prediction loses its grip with distance and under anomaly.", draw_base_predictor),
+    FigureEntry(
+        "ood_detection",
+        "Further right, the score sees the fault better; left of the dashed line it points the wrong way.",
+        draw_detection,
+    ),
+    FigureEntry(
+        "base_predictor",
+        "The raw prediction loses its grip with distance (to the right) and under faults (lower lines).",
+        lambda results, _: draw_base_predictor(results),
+    ),
     FigureEntry(
         "severity",
-        "Scores against severity; dashed where the strongest anomaly scores below nominal. Beyond 2 the axis is logarithmic.",
-        draw_severity,
+        "A good score rises with the severity of the fault; dashed where the strongest fault scores below nominal. Beyond 2 the "
+        "axis is logarithmic.",
+        lambda results, _: draw_severity(results),
     ),
-    FigureEntry("family_weights", "Weights that each D_aug family alone would give.", draw_family_weights),
+    FigureEntry(
+        "family_weights",
+        "How much caution each family of augmented faults alone would ask for; a bar of 0 means none.",
+        lambda results, _: draw_family_weights(results),
+    ),
 )

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from donkey_aicc.evaluation.beside import NOBODY, Beside
 from donkey_aicc.evaluation.figures.style import INK, PALE, SCORE_COLOURS, condition_colour, new_figure, panels
-from donkey_aicc.evaluation.paper_numbers import PAPER_OOD_AUROC
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw_detection(results: dict[str, Any]) -> "Figure":
-    """One line per score, one dot per protocol, a bar for their mean, a tick for the paper's mean."""
+def draw_detection(results: dict[str, Any], beside: Beside = NOBODY) -> "Figure":
+    """One line per score, one dot per protocol, a bar for their mean, a tick for the mean of somebody else."""
     rows = results["ood_detection"]
     figure = new_figure(7.4, 0.34 * len(rows) + 1.3)
     axes = panels(figure, 1, 1)[0, 0]
@@ -20,8 +20,8 @@ def draw_detection(results: dict[str, Any]) -> "Figure":
         mean = row["ood_mean"]["mean"]
         if mean is not None:
             axes.barh([place], [mean], height=0.62, color="#e3e3e3", zorder=1)
-        if name in PAPER_OOD_AUROC:
-            axes.scatter([PAPER_OOD_AUROC[name]["mean"]], [place], s=110, marker="|", color=INK, linewidth=1.6, zorder=4)
+        if name in beside.ood_auroc:
+            axes.scatter([beside.ood_auroc[name]["mean"]], [place], s=110, marker="|", color=INK, linewidth=1.6, zorder=4)
         for number, protocol in enumerate(results["settings"]["protocols"]):
             value = row[protocol]["mean"]
             if value is not None:
@@ -35,11 +35,11 @@ def draw_detection(results: dict[str, Any]) -> "Figure":
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("AUROC, nominal against anomalous frames (0.5: guessing)")
-    _legend(axes, results["settings"]["protocols"])
+    _legend(axes, results["settings"]["protocols"], beside)
     return figure
 
 
-def _legend(axes: Any, protocols: list[str]) -> None:
+def _legend(axes: Any, protocols: list[str], beside: Beside) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
@@ -47,7 +47,9 @@ def _legend(axes: Any, protocols: list[str]) -> None:
         for number, p in enumerate(protocols)
     ]
     handles.append(Line2D([], [], linewidth=7, color="#e3e3e3", label="mean"))
-    handles.append(Line2D([], [], marker="|", markersize=9, markeredgewidth=1.6, linewidth=0, color=INK, label="paper's mean"))
+    if beside.label:
+        label = f"{beside.label}'s mean"
+        handles.append(Line2D([], [], marker="|", markersize=9, markeredgewidth=1.6, linewidth=0, color=INK, label=label))
     axes.legend(
         handles=handles,
         loc="lower left",

@@ -1,16 +1,15 @@
-"""All methods on one picture: OOD ECE with its interval, nominal ECE, and the paper's number."""
+"""All methods on one picture: OOD ECE with its interval, nominal ECE, and somebody else's number if there is one."""
 
 from typing import TYPE_CHECKING, Any
 
+from donkey_aicc.evaluation.beside import NOBODY, Beside
 from donkey_aicc.evaluation.figures.style import INK, PALE, method_colour, new_figure, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-from donkey_aicc.evaluation.paper_numbers import PAPER_ECE
 
-
-def draw_overview(results: dict[str, Any]) -> "Figure":
+def draw_overview(results: dict[str, Any], beside: Beside = NOBODY) -> "Figure":
     """One line per method; the interval comes from drawing whole drives anew."""
     names = [n for n, one in results["calibration"].items() if one["ece"]["ood_mean"]["mean"] is not None]
     figure = new_figure(7.8, 0.29 * len(names) + 1.3)
@@ -22,7 +21,7 @@ def draw_overview(results: dict[str, Any]) -> "Figure":
             place += 0.6
         group = one["group"]
         ticks.append(place)
-        _line(axes, results, name, place)
+        _line(axes, results, name, place, beside)
         place += 1.0
     axes.set_yticks(ticks, [results["calibration"][name]["label"] for name in names])
     axes.invert_yaxis()
@@ -30,11 +29,11 @@ def draw_overview(results: dict[str, Any]) -> "Figure":
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("ECE (lower is better)")
-    _legend(axes)
+    _legend(axes, beside)
     return figure
 
 
-def _line(axes: Any, results: dict[str, Any], name: str, place: float) -> None:
+def _line(axes: Any, results: dict[str, Any], name: str, place: float, beside: Beside) -> None:
     colour, one = method_colour(name), results["calibration"][name]
     bounds = results["intervals"].get(name, {}).get("ood_ece", {"low": None})
     if bounds["low"] is not None:
@@ -44,16 +43,18 @@ def _line(axes: Any, results: dict[str, Any], name: str, place: float) -> None:
     axes.scatter([one["ece"]["ood_mean"]["mean"]], [place], s=46, color=colour, zorder=4)
     if one["ece"]["nominal"]["mean"] is not None:
         axes.scatter([one["ece"]["nominal"]["mean"]], [place], s=34, facecolor="white", edgecolor=PALE, linewidth=1.3, zorder=3)
-    if name in PAPER_ECE:
-        axes.scatter([PAPER_ECE[name]["mean"]], [place], s=70, color=INK, marker="|", linewidth=1.6, zorder=3)
+    if name in beside.ece:
+        axes.scatter([beside.ece[name]["mean"]], [place], s=70, color=INK, marker="|", linewidth=1.6, zorder=3)
 
 
-def _legend(axes: Any) -> None:
+def _legend(axes: Any, beside: Beside) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
         Line2D([], [], color=INK, marker="o", linewidth=2.2, alpha=0.8, label="mean OOD ECE, 95 % interval"),
         Line2D([], [], color=PALE, marker="o", markerfacecolor="white", linewidth=0, label="nominal ECE"),
-        Line2D([], [], color=INK, marker="|", markersize=9, markeredgewidth=1.6, linewidth=0, label="paper's OOD ECE"),
     ]
+    if beside.label:
+        label = f"{beside.label}'s OOD ECE"
+        handles.append(Line2D([], [], color=INK, marker="|", markersize=9, markeredgewidth=1.6, linewidth=0, label=label))
     axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, fontsize=8.5)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import BASELINES, OURS
+from donkey_aicc.evaluation.beside import NOBODY, Beside
 from donkey_aicc.evaluation.figures.style import INK, PALE, method_colour, new_figure, panels
 from donkey_aicc.evaluation.methods import HEATED_TO_OURS, PLUS
-from donkey_aicc.evaluation.paper_numbers import PAPER_RELIABILITY_ERROR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ _COLUMNS = 3
 _SHORT = {HEATED_TO_OURS: "Uniform heating", OURS: "Ours"}
 
 
-def draw_reliability(results: dict[str, Any]) -> "Figure":
+def draw_reliability(results: dict[str, Any], beside: Beside = NOBODY) -> "Figure":
     """Bars: share of right predictions; the hatched part up to the diagonal is the gap."""
     names = [name for name in SHOWN if name in results["reliability"]["methods"]]
     rows = (len(names) + _COLUMNS - 1) // _COLUMNS
@@ -32,7 +32,7 @@ def draw_reliability(results: dict[str, Any]) -> "Figure":
         name = names[number]
         _panel(axes, edges, results["reliability"]["methods"][name], method_colour(name))
         axes.set_title(_SHORT.get(name, results["calibration"][name]["label"]), color=method_colour(name))
-        _error(axes, results["reliability"]["methods"][name]["error"], PAPER_RELIABILITY_ERROR.get(name))
+        _error(axes, results["reliability"]["methods"][name]["error"], beside.reliability_error.get(name), beside.label)
         axes.tick_params(labelleft=True, labelbottom=True)
         if number % _COLUMNS == 0:
             axes.set_ylabel("share right")
@@ -72,10 +72,10 @@ def _panel(axes: "Axes", edges: np.ndarray, stored: dict[str, Any], colour: str)
     axes.set_ylim(0.0, 1.02)
 
 
-def _error(axes: "Axes", error: float | None, paper: float | None) -> None:
+def _error(axes: "Axes", error: float | None, other: float | None, label: str) -> None:
     text = "no samples" if error is None else f"error {100 * error:.1f}"
-    if paper is not None:
-        text += f"\npaper {100 * paper:.1f}"
+    if other is not None:
+        text += f"\n{label} {100 * other:.1f}"
     axes.text(0.03, 0.96, text, transform=axes.transAxes, va="top", fontsize=9, color=INK)
 
 

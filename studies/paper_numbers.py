@@ -1,7 +1,9 @@
-"""The paper's own results (physical car), to stand beside ours. Sections V-B and the appendix.
+"""The paper's own results (physical car), to stand beside ours in the study's reports. Sections V-B and the appendix.
 
 Calibration error: mean over 5 splits, top label, horizon average. Runtime: milliseconds on the paper's GPU, cold start.
 """
+
+from donkey_aicc.evaluation.beside import Beside
 
 _ORDER = ("dark", "blur", "bias", "latency", "mean")
 
@@ -76,3 +78,15 @@ PAPER_RUNTIME_MS: dict[str, float] = {
     "streaming_control_path": 15.0,
     "streaming_scoring": 33.0,
 }
+
+PAPER = Beside(
+    label="paper",
+    ece=PAPER_ECE,
+    nominal_ece=PAPER_NOMINAL_ECE,
+    ood_auroc=PAPER_OOD_AUROC,
+    base_auroc=PAPER_BASE_AUROC,
+    data=PAPER_DATA,
+    reliability_error=PAPER_RELIABILITY_ERROR,
+    wilcoxon=PAPER_WILCOXON,
+    runtime_ms=PAPER_RUNTIME_MS,
+)
