@@ -72,7 +72,8 @@ class AnomalyCalibrator:
         status = self._status_of_scores(scores, age_s, valid, state)
         names = self.calibrator.score_names
         if status == states.OK:
-            return self._calibrated(probability, [{name: float(scores[name]) for name in names}])[0].tolist(), status
+            confidence = self._calibrated(probability, [{name: float(scores[name]) for name in names}])[0].tolist()
+            return confidence, states.of_scores(scores["rho"], scores["delta"])
         extremes = [dict(zip(names, corner, strict=True)) for corner in itertools.product((0.0, 1.0), repeat=len(names))]
         return self._calibrated(probability, extremes).min(axis=0).tolist(), status
 

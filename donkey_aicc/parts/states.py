@@ -16,3 +16,9 @@ NO_PREDICTOR = "no safety predictor"  # the bundle was trained without labels: s
 FAILED = "calibration failed"
 
 NO_FRAME = (NO_IMAGE, BAD_IMAGE)
+
+
+def of_scores(rho: float, delta: float) -> str:
+    """`ok` says that nothing is unusual, not only that there are scores. The alarm's reason tells more."""
+    unusual = [name for name, score in (("picture", rho), ("driving", delta)) if score >= 1.0]
+    return f"unusual {' and '.join(unusual)}" if unusual else OK

@@ -287,7 +287,9 @@ def test_the_installed_car_injects_monitors_and_marks(donkey_car, tmp_path):
     told = [(record["user/mode"], record[channels.INJECT_PROTOCOL], record[channels.UNSAFE_MARK]) for record in records]
     wanted = [("local", "", False), ("local", "dark", False), ("local", "dark", True), ("user", "", True)]
     assert [state for state in dict.fromkeys(told) if told.count(state) > 1] == wanted
-    assert {record[channels.STATUS] for record in records} <= {"warming up", "ok", "camera frozen", "scores stale"}
+    assert {record[channels.STATUS] for record in records} <= {
+        "warming up", "ok", "camera frozen", "scores stale", "unusual picture", "unusual driving", "unusual picture and driving"
+    }  # fmt: skip
     assert all(len(record[channels.CONFIDENCE]) == 2 for record in records)
 
 

@@ -9,6 +9,7 @@ from donkey_aicc.car.tub_channels import INJECTION_CHANNELS, MONITOR_CHANNELS
 from tests import car_under_test as cut
 from tests.monitor_under_test import CONTEXT, add_calibrator, make_bundle
 
+UNUSUAL = ("unusual picture", "unusual driving", "unusual picture and driving")
 FAST = ("--headless", "--fast", "--model", "models/straight")
 LOOPS = 30
 
@@ -37,7 +38,9 @@ def test_a_second_drive_repeats_the_first(car):
         assert {name: one[name] for name in names} == {name: other[name] for name in names}
     statuses = [record[channels.STATUS] for record in first]
     # What is judged before the drivetrain rests on the scores of the tick before.
-    assert statuses == ["warming up"] * CONTEXT + ["ok"] * (LOOPS - CONTEXT)
+    warm = statuses.count("warming up")
+    assert CONTEXT <= warm < LOOPS and statuses[:warm] == ["warming up"] * warm
+    assert set(statuses[warm:]) <= {"ok", *UNUSUAL}
 
 
 def test_the_clean_frame_is_stored_beside_the_one_that_was_seen(car):

@@ -150,7 +150,7 @@ def test_the_governor_acts_on_the_alarm_in_the_same_tick_and_is_recorded(tmp_pat
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("AICC_INJECT", "fog:1", "injection 'fog:1'"),
+        ("AICC_INJECT", "smoke:1", "injection 'smoke:1'"),
         ("AICC_INJECT_PARAMETERS", {"dark": 1}, "AICC_INJECT_PARAMETERS"),
         ("AICC_INJECT_ARM_S", 0, "AICC_INJECT_ARM_S must be >= 0.1, got 0"),
         ("AICC_GOVERNOR", "stop", "AICC_GOVERNOR = 'stop' needs a monitor: set AICC_BUNDLE"),

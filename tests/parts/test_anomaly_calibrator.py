@@ -38,6 +38,14 @@ def test_each_score_takes_confidence_towards_a_half_in_proportion_to_its_weight(
     assert logits(2.0) == pytest.approx(logits(1.0))  # beyond the scale is its end
 
 
+@pytest.mark.parametrize(
+    ("rho", "delta", "status"),
+    [(0.99, 0.99, "ok"), (1.0, 0.2, "unusual picture"), (0.2, 1.0, "unusual driving"), (1.0, 1.0, "unusual picture and driving")],
+)
+def test_ok_is_not_said_while_a_score_is_at_its_end(part, rho, delta, status):
+    assert part.run(**(GOOD | {"rho": rho, "delta": delta}))[2] == status
+
+
 def test_scores_at_the_age_limit_still_count(part):
     assert part.run(**(GOOD | {"age_s": 1.0}))[2] == "ok"
 

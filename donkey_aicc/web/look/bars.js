@@ -22,7 +22,7 @@ export function drawFeatures(root, names, values) {
 
 export function drawTimes(root, parts, budget_ms) {
   fill(root, (parts || []).map(([name, ms]) => ({
-    name, text: `${ms.toFixed(1)} ms`, left: 0, width: Math.min(100, 100 * ms / budget_ms), kind: ms > 0.5 * budget_ms ? "watch" : "fine",
+    name, text: `${ms.toFixed(ms < 100 ? 1 : 0)} ms`, left: 0, width: Math.min(100, 100 * ms / budget_ms), kind: ms > 0.5 * budget_ms ? "watch" : "fine",
   })));
 }
 
