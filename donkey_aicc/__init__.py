@@ -16,6 +16,7 @@ _HOMES: dict[str, str] = {
     "TTA": "donkey_aicc.parts.tta",
     "WorldModelScorer": "donkey_aicc.parts.world_model_scorer",
     "AnomalyCalibrator": "donkey_aicc.parts.anomaly_calibrator",
+    "DepartureAlarm": "donkey_aicc.parts.departure_alarm",
     "SafetyGovernor": "donkey_aicc.parts.safety_governor",
     "UnsafeMark": "donkey_aicc.parts.unsafe_mark",
 }

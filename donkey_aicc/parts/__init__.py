@@ -5,8 +5,11 @@ from donkey_aicc.lazy import lazy_names
 _HOMES = {
     "AnomalyCalibrator": "anomaly_calibrator",
     "AnomalyInjector": "anomaly_injector",
+    "DepartureAlarm": "departure_alarm",
+    "GovernorPolicy": "governor_policy",
     "InjectionButtons": "injection_control",
     "InjectionControl": "injection_control",
+    "NewestScores": "newest_scores",
     "SafetyGovernor": "safety_governor",
     "SafetyPredictor": "safety_predictor",
     "TTA": "tta",
