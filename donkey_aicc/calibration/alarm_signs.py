@@ -45,8 +45,8 @@ SIGNS = (
     Sign("repeated", 0.05),  # one frame of a window
     Sign("jerk", 0.01),
     Sign("reaction", 0.05, rolling=True),
-    # The drives that set the scale also set what is nominal for these four, and look too good to themselves: hence high floors, in
-    # units of two nominal deviations (rollout: one). The latent distance carries over to other drives worst of all.
+    # The drives that set the scale also set what is nominal for these four, and look too good to themselves: hence high floors,
+    # in units of two nominal deviations (rollout: one). The latent distance carries over to other drives worst of all.
     Sign("log_rho", 1.0, slow=True),
     Sign("control", 1.0, slow=True),
     Sign("rollout", 2.0, slow=True),
