@@ -79,11 +79,17 @@
 # AICC_SCORER_THREADED = True
 # AICC_SCORER_THREADS = 1
 
+# What runs the nets: "onnx" (donkey-aicc export), "torch", or "auto" for ONNX where the bundle has it.
+# AICC_RUNTIME = "auto"
+
+# "full" (the paper's scores), "half" (a shorter look ahead) or "light" (none). None: measured at start.
+# AICC_GRADE = None
+
 # Scores older than this count as missing, and confidence falls to its cautious bound.
 # AICC_MAX_SCORE_AGE_S = 1.5
 
-# So many equal frames in a row, and the camera counts as frozen.
-# AICC_FROZEN_FRAMES = 10
+# A picture that has not changed for so many seconds, and the camera counts as frozen.
+# AICC_FROZEN_S = 0.5
 
 # What happens at an alarm while the pilot drives: "off", "advise" (only says so), "slow" (to a crawl) or "stop". A stop ends when
 # the evidence is gone and you confirm it in the cockpit, or drive yourself. When it acts is fitted by `donkey-aicc calibrate`.

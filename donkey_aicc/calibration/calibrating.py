@@ -15,9 +15,9 @@ from donkey_aicc.calibration.augmented_ids import augmented_id
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.calibration.catalogue import make_calibrator
-from donkey_aicc.calibration.fit_warnings import fit_warnings
+from donkey_aicc.calibration.fit_warnings import fit_summary, fit_warnings
+from donkey_aicc.calibration.grades import grades_of, table_at
 from donkey_aicc.calibration.pool import FOLDS, Pool, build_pool
-from donkey_aicc.calibration.probability import mean_nll
 from donkey_aicc.calibration.scores_only import ScoresOnly
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.d_aug import DYNAMICS_KINDS, SEVERITIES, SPEED_FACTOR, VISUAL_FAMILIES, SequenceArrays, augment
@@ -189,6 +189,7 @@ class Calibrated:
     pool: Pool
     about: dict[str, Any]
     path: Path
+    grades: tuple[str, ...]
 
 
 def calibrate_bundle(
@@ -200,41 +201,41 @@ def calibrate_bundle(
     seed: int = 0,
     fresh: ScoreTable | None = None,
 ) -> Calibrated:
-    """Fit, describe the fit, and write calibrator.json into the bundle. fresh: nominal drives for the alarm's thresholds."""
-    calibrator, pool = fit_calibrator(nominal, augmented.table, method, seed, settings, augmented.driven)
-    add_alarm(calibrator, nominal, fresh, augmented.driven)
+    """Fit every grade, describe the first fit, and write calibrator.json into the bundle.
+
+    settings: of the tables. fresh: nominal drives for the alarm's thresholds.
+    """
+    tables = (nominal, augmented.table, augmented.driven, fresh)
+    fits = []
+    for grade in grades_of(nominal, settings.grade):
+        known, altered, driven, unseen = (None if table is None else table_at(table, grade) for table in tables)
+        assert known is not None and altered is not None
+        fits.append(fit_calibrator(known, altered, method, seed, settings.at_grade(grade), driven))
+        add_alarm(fits[-1][0], known, unseen, driven)
+    calibrator, pool = fits[0]
     temperature = make_calibrator("temperature").fit(pool.nominal, pool)
     about = {
         "method": method,
         "seed": seed,
-        "summary": _summary(calibrator, temperature, pool),
+        "summary": fit_summary(calibrator, temperature, pool),
         "family_weights": calibrator.weights_by_family(pool),
         "d_aug_strengths": {family: ladder.to_json() for family, ladder in augmented.ladders.items()},
         "alarm": [] if calibrator.alarm is None else calibrator.alarm.statements(),
         "warnings": fit_warnings(bundle, pool, augmented.ladders),
     }
-    return Calibrated(calibrator, pool, about, save_calibrator(bundle, calibrator, about))
+    path = save_calibrator(bundle, [fitted for fitted, _ in fits], about)
+    return Calibrated(calibrator, pool, about, path, tuple(fitted.settings.grade for fitted, _ in fits))
 
 
-def fit_scores_only(bundle: "Bundle", nominal: ScoreTable, fresh: ScoreTable | None = None) -> tuple[Calibrator, Path]:
+def fit_scores_only(
+    bundle: "Bundle", nominal: ScoreTable, settings: ScoreSettings, fresh: ScoreTable | None = None
+) -> tuple[Calibrator, Path]:
     """For a bundle without a safety predictor: what is nominal, so that rho, delta and the alarm have a scale."""
-    calibrator = ScoresOnly().fit(nominal)
-    add_alarm(calibrator, nominal, fresh)
+    calibrators = []
+    for grade in grades_of(nominal, settings.grade):
+        calibrators.append(ScoresOnly().fit(table_at(nominal, grade)))
+        calibrators[-1].settings = settings.at_grade(grade)
+        add_alarm(calibrators[-1], table_at(nominal, grade), None if fresh is None else table_at(fresh, grade))
+    calibrator = calibrators[0]
     about = {"method": calibrator.name, "summary": {}, "warnings": ["trained without labels: no p_safe and no confidence"]}
-    return calibrator, save_calibrator(bundle, calibrator, about)
-
-
-def _summary(calibrator: Calibrator, temperature: Calibrator, pool: Pool) -> dict[str, Any]:
-    """NLL on the data of the fit, beside plain temperature scaling: what the caution costs and what it buys."""
-    found: dict[str, Any] = {}
-    for name, table, scores in (
-        ("nominal", pool.nominal, pool.nominal_scores),
-        ("D_aug", pool.augmented, pool.augmented_scores),
-    ):
-        found[f"{name} NLL"] = round(mean_nll(calibrator.predict(table, scores), table.labels), 4)
-        found[f"{name} NLL of temperature scaling"] = round(mean_nll(temperature.predict(table, scores), table.labels), 4)
-    if "fitted_on" in calibrator.fit_report:
-        found["faults of the fit"] = calibrator.fit_report["fitted_on"]
-    for name, weight in calibrator.shown_weights().items():
-        found[f"weight of {name}"] = round(float(weight), 4)
-    return found
+    return calibrator, save_calibrator(bundle, calibrators, about)

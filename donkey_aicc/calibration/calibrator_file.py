@@ -14,18 +14,18 @@ from donkey_aicc.scoring.settings import FULL, GRADES, ScoreSettings
 from donkey_aicc.untrusted import read_untrusted_json
 
 if TYPE_CHECKING:
-    from donkey_aicc.nets.bundle import Bundle
+    from donkey_aicc.nets.bundle_folder import BundleFolder
 
 AGAIN = "make it again with: donkey-aicc calibrate --bundle {folder} --data TUBS"
 
 
-def weights_fingerprint(bundle: "Bundle") -> str:
+def weights_fingerprint(bundle: "BundleFolder") -> str:
     """One hash over the weights of all nets: scores of another bundle mean nothing to this one's calibrator."""
     hashes = "".join(f"{name}:{entry['sha256']}" for name, entry in sorted(bundle.manifest.files.items()))
     return hashlib.sha256(hashes.encode()).hexdigest()
 
 
-def save_calibrator(bundle: "Bundle", calibrators: Calibrator | Sequence[Calibrator], about: dict[str, Any]) -> Path:
+def save_calibrator(bundle: "BundleFolder", calibrators: Calibrator | Sequence[Calibrator], about: dict[str, Any]) -> Path:
     """Write the file, one calibrator for each grade of its settings; `about` is for people (fit, weights, D_aug strengths)."""
     every = [calibrators] if isinstance(calibrators, Calibrator) else calibrators
     grades = {calibrator.settings.grade: calibrator.to_json() for calibrator in every}
@@ -33,7 +33,7 @@ def save_calibrator(bundle: "Bundle", calibrators: Calibrator | Sequence[Calibra
     return bundle.calibrator_path
 
 
-def read_calibrator_file(bundle: "Bundle") -> dict[str, Any]:
+def read_calibrator_file(bundle: "BundleFolder") -> dict[str, Any]:
     """The stored dictionary, checked against the bundle; raises AiccError when missing, damaged or another bundle's."""
     path = bundle.calibrator_path
     again = AGAIN.format(folder=bundle.path)
@@ -50,7 +50,7 @@ def read_calibrator_file(bundle: "Bundle") -> dict[str, Any]:
     return stored
 
 
-def load_calibrator(bundle: "Bundle", grade: str = FULL) -> Calibrator:
+def load_calibrator(bundle: "BundleFolder", grade: str = FULL) -> Calibrator:
     """The bundle's fitted calibrator of that grade; `.settings` says how its scores are to be computed.
 
     One whose numbers would turn the meaning of confidence round is refused.
@@ -68,20 +68,20 @@ def load_calibrator(bundle: "Bundle", grade: str = FULL) -> Calibrator:
     return calibrator
 
 
-def fitted_grades(bundle: "Bundle") -> tuple[str, ...]:
+def fitted_grades(bundle: "BundleFolder") -> tuple[str, ...]:
     """The grades that `load_calibrator` can give, best first."""
     found = _by_grade(bundle, read_calibrator_file(bundle))
     return tuple(grade for grade in GRADES if grade in found)
 
 
-def score_settings(bundle: "Bundle", grade: str = FULL) -> ScoreSettings:
+def score_settings(bundle: "BundleFolder", grade: str = FULL) -> ScoreSettings:
     """How to score with this bundle: as its calibrator was fitted, or with the defaults if it has none."""
     if bundle.calibrator_path.is_file():
         return load_calibrator(bundle, grade).settings
     return ScoreSettings(context=bundle.manifest.context).at_grade(grade)
 
 
-def _by_grade(bundle: "Bundle", stored: dict[str, Any]) -> dict[str, Any]:
+def _by_grade(bundle: "BundleFolder", stored: dict[str, Any]) -> dict[str, Any]:
     """Files made before there were grades hold one calibrator, fitted on the paper's scores with the defaults of then."""
     if "grades" not in stored:
         return {FULL: stored | {"settings": ScoreSettings(context=bundle.manifest.context).to_json()}}

@@ -1,9 +1,11 @@
-"""What a person should know about a fit before trusting it."""
+"""What a person should know about a fit: numbers, and warnings before trusting it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.next_drive import too_few_drives
 from donkey_aicc.calibration.pool import Pool
+from donkey_aicc.calibration.probability import mean_nll
 from donkey_aicc.calibration.score_trends import score_trends
 from donkey_aicc.faults.severity_ladder import FamilyLadder
 
@@ -27,3 +29,19 @@ def fit_warnings(bundle: "Bundle", pool: Pool, ladders: dict[str, FamilyLadder])
             "the dynamics rollout is no better than guessing (see donkey-aicc info): delta's rollout features mean little"
         )
     return said
+
+
+def fit_summary(calibrator: Calibrator, temperature: Calibrator, pool: Pool) -> dict[str, Any]:
+    """NLL on the data of the fit, beside plain temperature scaling: what the caution costs and what it buys."""
+    found: dict[str, Any] = {}
+    for name, table, scores in (
+        ("nominal", pool.nominal, pool.nominal_scores),
+        ("D_aug", pool.augmented, pool.augmented_scores),
+    ):
+        found[f"{name} NLL"] = round(mean_nll(calibrator.predict(table, scores), table.labels), 4)
+        found[f"{name} NLL of temperature scaling"] = round(mean_nll(temperature.predict(table, scores), table.labels), 4)
+    if "fitted_on" in calibrator.fit_report:
+        found["faults of the fit"] = calibrator.fit_report["fitted_on"]
+    for name, weight in calibrator.shown_weights().items():
+        found[f"weight of {name}"] = round(float(weight), 4)
+    return found

@@ -11,7 +11,7 @@ from donkey_aicc.faults.protocols import SEVERITIES
 from donkey_aicc.web.cockpit_controls import Action, Controls, Hold, flag
 
 if TYPE_CHECKING:
-    from donkey_aicc.car.monitor_wiring import Monitor
+    from donkey_aicc.car.monitor_loading import Monitor
     from donkey_aicc.parts.injection_control import InjectionControl
 
 MODES = ("user", "local_angle", "local")

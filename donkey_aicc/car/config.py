@@ -12,6 +12,8 @@ import typing
 from typing import Any
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.nets.runtime import KINDS as RUNTIMES
+from donkey_aicc.scoring.settings import GRADES
 
 PREFIX = "AICC_"
 
@@ -71,8 +73,14 @@ class AiccConfig:
     monitor_seed: int | None = setting(None, "seed of the monitor's views and samples; None: as calibrated", at_least=0)
     scorer_threaded: bool = setting(True, "score beside the drive loop; False: in it, for drives faster than real time")
     scorer_threads: int = setting(1, "CPU threads for the world model", at_least=1, at_most=64)
+    runtime: str = setting("auto", "what runs the nets; auto: onnx where the bundle has been exported", choices=RUNTIMES)
+    grade: str | None = setting(
+        None, "grade of scoring; None: the best that this computer can do, measured at start", choices=GRADES
+    )
     max_score_age_s: float = setting(1.5, "older scores count as missing", at_least=0.05, at_most=60.0)
-    frozen_frames: int = setting(10, "equal frames in a row after which the camera counts as frozen", at_least=1)
+    frozen_s: float = setting(
+        0.5, "seconds without a new picture after which the camera counts as frozen", at_least=0.05, at_most=60.0
+    )
     governor: str = setting(
         "off", "what the governor does at an alarm: nothing, say so, slow down or stop", choices=("off", "advise", "slow", "stop")
     )

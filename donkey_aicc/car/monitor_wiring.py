@@ -7,62 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from donkey_aicc import channels
 from donkey_aicc.car.assembly import Assembly
-from donkey_aicc.car.bundles import bundle_path
 from donkey_aicc.car.config import AiccConfig
+from donkey_aicc.car.monitor_loading import Monitor
 from donkey_aicc.car.tub_channels import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.scoring.settings import MAX_GAP_S, ScoreSettings
+from donkey_aicc.scoring.settings import MAX_GAP_S
 
 if TYPE_CHECKING:
-    from donkey_aicc.calibration.base import Calibrator
-    from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.parts.right_of_way import RightOfWay
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
 SCORES = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID, channels.SCORES_STATE, channels.SCORES]
 SENT = [channels.STEERING, channels.THROTTLE]
-
-
-@dataclass(frozen=True)
-class Monitor:
-    """The loaded models of this drive."""
-
-    bundle: "Bundle"
-    calibrator: "Calibrator | None"
-    settings: ScoreSettings
-
-
-def load_monitor(car: Assembly) -> Monitor | None:
-    """The models that AICC_BUNDLE names; None without one."""
-    if car.config.bundle is None:
-        return None
-    import torch
-
-    from donkey_aicc.nets.bundle import Bundle
-
-    torch.set_num_threads(car.config.control_threads)  # of this thread, which is the one that drives
-    bundle = Bundle.load(bundle_path(car.config.bundle))
-    calibrator = _load_calibrator(bundle)
-    return Monitor(bundle, calibrator, _score_settings(car.config, bundle, calibrator))
-
-
-def _load_calibrator(bundle: "Bundle") -> Any:
-    from donkey_aicc.calibration.calibrator_file import load_calibrator
-
-    if not bundle.calibrator_path.is_file():
-        print(f"{bundle.path} has no calibrator: confidence stays at 0.5 or below. Make one with: donkey-aicc calibrate")
-        return None
-    return load_calibrator(bundle)
-
-
-def _score_settings(config: AiccConfig, bundle: "Bundle", calibrator: "Calibrator | None") -> ScoreSettings:
-    """Those that the calibrator was fitted with; the keys of myconfig.py count only where nothing was fitted."""
-    keys = {"views": "tta_views", "samples": "score_samples", "rollout_every": "rollout_every", "seed": "monitor_seed"}
-    given = {name: getattr(config, key) for name, key in keys.items()}
-    if calibrator is None:
-        return ScoreSettings(context=bundle.manifest.context, **{name: v for name, v in given.items() if v is not None})
-    calibrator.settings.refuse_others({name: (f"AICC_{keys[name].upper()}", value) for name, value in given.items()})
-    return calibrator.settings
 
 
 @dataclass(frozen=True)
@@ -77,15 +33,17 @@ def add_judgement(car: Assembly, monitor: Monitor | None) -> Judgement | None:
     """Before the drivetrain: this tick's prediction and the newest scores -> confidence, hazard and alarm."""
     if monitor is None:
         return None
+    from donkey_aicc.parts.monitor_status import MonitorStatus
     from donkey_aicc.parts.newest_scores import NewestScores
     from donkey_aicc.parts.right_of_way import RightOfWay
 
     first = RightOfWay()
     scorer = _make_scorer(car, monitor, first)
     car.V.add(NewestScores(scorer), outputs=[*SCORES, channels.SIGNS])
-    others = [_add_confidence(car, monitor, first)] if monitor.bundle.has_predictor else _add_status(car)
+    others = [_add_confidence(car, monitor, first, scorer)] if monitor.bundle.has_predictor else _add_status(car)
+    car.V.add(MonitorStatus(scorer), inputs=[channels.STATUS], outputs=[channels.STATUS, channels.GRADE])
     if monitor.calibrator is not None and monitor.calibrator.alarm is not None:
-        others.append(_add_alarm(car, monitor))
+        others.append(_add_alarm(car, monitor, scorer))
     return Judgement(scorer, tuple(others))
 
 
@@ -94,39 +52,41 @@ def _make_scorer(car: Assembly, monitor: Monitor, first: "RightOfWay") -> "World
 
     config, calibrator = car.config, monitor.calibrator
     return WorldModelScorer(
-        monitor.bundle,
+        monitor.runtime,
         calibrator.statistics if calibrator is not None else None,
         monitor.settings,
+        lower=[(each.settings, each.statistics) for each in monitor.lower],
         threads=config.scorer_threads,
-        frozen_frames=config.frozen_frames,
-        gap_s=_gap_s(config),
+        frozen_s=config.frozen_s,
+        tick_s=1.0 / car.cfg.DRIVE_LOOP_HZ if _is_faster_than_the_clock(config) else None,
         right_of_way=first if config.scorer_threaded else None,
         reaction=calibrator.alarm.reaction if calibrator is not None and calibrator.alarm is not None else None,
     )
 
 
-def _gap_s(config: AiccConfig) -> float:
-    """A simulated drive that does not follow the wall clock has no gaps in time."""
-    return math.inf if config.sim and not config.scorer_threaded else MAX_GAP_S
+def _is_faster_than_the_clock(config: AiccConfig) -> bool:
+    """A simulated drive with the scorer in its loop: its time is counted in ticks."""
+    return config.sim and not config.scorer_threaded
 
 
-def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay") -> Any:
+def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay", scorer: "WorldModelScorer") -> Any:
     from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
     from donkey_aicc.parts.safety_predictor import SafetyPredictor
     from donkey_aicc.parts.tta import TTA
 
     calibrator = monitor.calibrator
     tta = TTA(
-        SafetyPredictor(monitor.bundle),
+        SafetyPredictor(monitor.runtime),
         monitor.settings.views,
         monitor.settings.seed,
         details=True,
         statistics=calibrator.statistics if calibrator is not None else None,
         score_names=(*calibrator.score_names, "tta_spread") if calibrator is not None else (),  # the alarm's, too
-        gap_s=_gap_s(car.config),
+        gap_s=math.inf if _is_faster_than_the_clock(car.config) else MAX_GAP_S,
         right_of_way=first,
     )
-    confidence = AnomalyCalibrator(calibrator, monitor.bundle.horizons, max_age_s=car.config.max_score_age_s)
+    max_age_s = car.config.max_score_age_s
+    confidence = monitor.by_grade(lambda fitted: AnomalyCalibrator(fitted, monitor.bundle.horizons, max_age_s=max_age_s), scorer)
     p = channels.P_TTA if calibrator is None or calibrator.uses_tta else channels.P_SAFE
     car.V.add(tta, inputs=[channels.IMAGE, channels.STEERING], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
     said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
@@ -145,12 +105,12 @@ def _add_status(car: Assembly) -> list[Any]:
     return []
 
 
-def _add_alarm(car: Assembly, monitor: Monitor) -> Any:
+def _add_alarm(car: Assembly, monitor: Monitor, scorer: "WorldModelScorer") -> Any:
     from donkey_aicc.parts.departure_alarm import DepartureAlarm
 
-    assert monitor.calibrator is not None and monitor.calibrator.alarm is not None
     horizons = tuple(int(step) for step in monitor.bundle.horizons)
-    alarm = DepartureAlarm(monitor.calibrator.alarm, horizons, max_age_s=car.config.max_score_age_s)
+    max_age_s = car.config.max_score_age_s
+    alarm = monitor.by_grade(lambda fitted: DepartureAlarm(fitted.alarm, horizons, max_age_s=max_age_s), scorer)
     read = [channels.SIGNS, channels.P_TTA, channels.FRAME_SCORES, channels.SCORES_STATE, channels.SCORES_AGE_S]
     car.V.add(alarm, inputs=read, outputs=[channels.HAZARD, channels.ALARM, channels.REASON])
     car.recorded |= ALARM_CHANNELS

@@ -6,7 +6,7 @@ from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.car.bundles import simulator_warning
 
 if TYPE_CHECKING:
-    from donkey_aicc.car.monitor_wiring import Monitor
+    from donkey_aicc.car.monitor_loading import Monitor
     from donkey_aicc.parts.injection_control import InjectionControl
 
 
@@ -25,7 +25,7 @@ def _monitor(monitor: "Monitor | None") -> str:
     if monitor is None:
         return "monitor off because AICC_BUNDLE is None"
     lacks = "" if monitor.calibrator is not None else ", no calibrator"
-    return f"monitor on ({monitor.bundle.path.name}{lacks})"
+    return f"monitor on ({monitor.bundle.path.name}{lacks}, {monitor.runtime.name}, {monitor.grade_said})"
 
 
 def _injection(car: Assembly, injection: "InjectionControl | None") -> str:

@@ -15,5 +15,6 @@ MONITOR_CHANNELS = {
     channels.CONFIDENCE: "vector",
     channels.CONFIDENCE_MIN: "float",
     channels.STATUS: "str",
+    channels.GRADE: "str",
 }
 ALARM_CHANNELS = {channels.HAZARD: "vector", channels.ALARM: "str", channels.REASON: "str"}

@@ -17,12 +17,12 @@ from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.car.empty_tub import leave_none
 from donkey_aicc.car.injection_wiring import add_command_faults, add_sensor_faults, add_unsafe_mark, make_injection
 from donkey_aicc.car.loop_places import after_camera, before_drivetrain, inserting_at, name_steering
+from donkey_aicc.car.monitor_loading import load_monitor
 from donkey_aicc.car.monitor_wiring import (
     add_governor,
     add_judgement,
     add_scoring,
     keep_models_out_of_garbage_collection,
-    load_monitor,
 )
 from donkey_aicc.car.start_checks import begin, check_settings, check_tub_takes, given_inject, plain_errors
 from donkey_aicc.car.start_line import say_at_start

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
     fresh = scored(args.alarm_drives, "scoring drives for the alarm")
     if not bundle.has_predictor:
-        calibrator, path = fit_scores_only(bundle, nominal, fresh)
+        calibrator, path = fit_scores_only(bundle, nominal, settings, fresh)
         print(f"what is nominal measured on {int(nominal.valid.sum())} frames of {len(drives)} drives: rho, delta and the alarm")
         if calibrator.alarm is not None:
             print("\n".join(calibrator.alarm.statements()))
@@ -104,4 +104,4 @@ def _tell(result: Any, picture: Path) -> None:
         print(f"  {statement}")
     for warning in result.about["warnings"]:
         print(f"  warning: {warning}")
-    print(f"written to {result.path}; picture in {picture}")
+    print(f"written to {result.path} for the grades {', '.join(result.grades)}; picture in {picture}")

@@ -92,7 +92,7 @@ def _load_one(
     run = run if part is None else run.part(*part)
     if bundle_name is None:
         return require_scores(run), None
-    from donkey_aicc.car.monitor_wiring import bundle_path
+    from donkey_aicc.car.bundles import bundle_path
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.replay.pictures import Heat
 

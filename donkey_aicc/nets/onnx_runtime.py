@@ -22,9 +22,9 @@ class OnnxRuntime(Runtime):
 
     name = ONNX
 
-    def __init__(self, folder: BundleFolder, threads: int = 1) -> None:
+    def __init__(self, folder: BundleFolder, threads: int = 1, control_threads: int = 1) -> None:
         super().__init__(folder)
-        self._folder, self._threads = folder, threads
+        self._folder, self._threads, self._control_threads = folder, threads, control_threads
         self._sessions: dict[str, InferenceSession] = {}
         for file in (*folder.manifest.weight_files.values(), *folder.manifest.onnx):
             folder.verified(file)
@@ -58,7 +58,8 @@ class OnnxRuntime(Runtime):
         if graph not in self._folder.manifest.onnx:
             raise AiccError(f"bundle {self._folder.path} has no {graph}; make it with: donkey-aicc export {self._folder.path}")
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
+        options.intra_op_num_threads = self._control_threads if graph == PREDICTOR else self._threads
+        options.inter_op_num_threads = 1
         options.log_severity_level = _QUIET
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the core belongs to the drive loop
         try:

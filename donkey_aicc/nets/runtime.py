@@ -39,6 +39,9 @@ class Runtime(ABC):
         self.has_predictor: bool = bundle.has_predictor
         self.lags: tuple[int, ...] = bundle.lags
 
+    def prepare_thread(self, threads: int) -> None:  # noqa: B027  only torch has something to prepare
+        """Called first in a thread that will use the nets."""
+
     @abstractmethod
     def encode(self, images: np.ndarray) -> np.ndarray:
         """The latent mean."""
@@ -66,8 +69,11 @@ def initial_state(lanes: int, samples: int) -> State:
     return zeros, zeros.copy(), zeros.copy(), zeros.copy()
 
 
-def open_runtime(path: Any, kind: str = AUTO, threads: int = 1) -> Runtime:
-    """The nets of a bundle folder, its files checked. `auto` takes ONNX Runtime where the bundle has been exported."""
+def open_runtime(path: Any, kind: str = AUTO, threads: int = 1, control_threads: int = 1) -> Runtime:
+    """The nets of a bundle folder, its files checked. `auto` takes ONNX Runtime where the bundle has been exported.
+
+    threads: of the world model; control_threads: of the predictor and of the calling thread.
+    """
     one_of("AICC_RUNTIME", kind, KINDS)
     folder = BundleFolder.open(path)
     exported = folder.manifest.is_exported
@@ -76,7 +82,7 @@ def open_runtime(path: Any, kind: str = AUTO, threads: int = 1) -> Runtime:
     if kind == ONNX or (kind == AUTO and exported):
         from donkey_aicc.nets.onnx_runtime import OnnxRuntime
 
-        return OnnxRuntime(folder, threads)
+        return OnnxRuntime(folder, threads, control_threads)
     try:
         from donkey_aicc.nets.bundle import Bundle
         from donkey_aicc.nets.torch_runtime import TorchRuntime
@@ -85,7 +91,9 @@ def open_runtime(path: Any, kind: str = AUTO, threads: int = 1) -> Runtime:
             f"bundle {folder.path} has no ONNX files and torch is not installed ({error}); run donkey-aicc export {folder.path} "
             "where it was trained, or: pip install 'donkey_aicc[train]'"
         ) from error
-    return TorchRuntime(Bundle.load(folder.path))
+    runtime = TorchRuntime(Bundle.load(folder.path))
+    runtime.prepare_thread(control_threads)
+    return runtime
 
 
 def runtime_of(nets: "Runtime | Bundle") -> Runtime:

@@ -33,6 +33,12 @@ class TorchRuntime(Runtime):
         self._device = next(bundle.vae.parameters()).device
         self._dynamics = _Dynamics(bundle.dynamics, self._device)
 
+    def prepare_thread(self, threads: int) -> None:
+        # set_num_threads acts on the calling thread only, but a thread's first torch call would put the process-wide
+        # value back; so that call comes first.
+        torch.get_num_threads()
+        torch.set_num_threads(threads)
+
     @torch.inference_mode()
     def encode(self, images: np.ndarray) -> np.ndarray:
         return self._vae.encode(self._tensor(images))[0].cpu().numpy()

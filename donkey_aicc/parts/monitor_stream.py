@@ -1,6 +1,6 @@
 """The scorer's work without its thread: frames in order in, normalised scores and a state out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +29,11 @@ class Frame:
     throttle: float
     starts_sequence: bool = False
 
+    @property
+    def command(self) -> np.ndarray:
+        """(1, 2)."""
+        return np.array([[self.steering, self.throttle]])
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -45,7 +50,7 @@ class Scored:
 
 
 class MonitorStream:
-    """One car's frames -> scores. Starts a new sequence after a gap of over `gap_s`, as the tub reader does."""
+    """One car's frames -> scores. Which frame begins a sequence is decided by whoever makes the frames."""
 
     def __init__(
         self,
@@ -53,8 +58,6 @@ class MonitorStream:
         statistics: ScoreStatistics | None,
         settings: ScoreSettings,
         *,
-        gap_s: float,
-        frozen_frames: int,
         reaction: np.ndarray | None = None,
         pause: Callable[[], None] | None = None,
     ) -> None:
@@ -64,27 +67,23 @@ class MonitorStream:
         if statistics is not None:
             _check_statistics(statistics)
         self._max_rollout_age = ROLLOUTS_TILL_STALE * settings.rollout_every
-        self._gap_s, self._frozen_frames = gap_s, frozen_frames
         self._start_sequence()
 
     def _start_sequence(self) -> None:
         self._stream.reset()
         self._signs.reset()
-        self._last: Frame | None = None
-        self._repeats = 0
 
-    def begins_sequence(self, frame: Frame) -> bool:
-        """Whether this frame is the first of a new sequence."""
-        return self._last is None or frame.starts_sequence or frame.time_s - self._last.time_s > self._gap_s
+    def step_down(self, settings: ScoreSettings, statistics: ScoreStatistics | None) -> None:
+        """Go on at a lower grade; what was seen so far still counts."""
+        self._stream.step_down(settings)
+        self._statistics = statistics
+        self._max_rollout_age = ROLLOUTS_TILL_STALE * settings.rollout_every
 
-    def take(self, frame: Frame) -> Scored:
-        """Score the next frame."""
-        if self.begins_sequence(frame):
+    def take(self, frame: Frame, unseen: Sequence[Frame] = ()) -> Scored:
+        """Score the next frame. unseen: the ones between the last and this, of which only the commands count."""
+        if any(each.starts_sequence for each in (*unseen, frame)):
             self._start_sequence()
-        repeated = self._last is not None and np.array_equal(frame.image, self._last.image)
-        self._repeats = self._repeats + 1 if repeated else 0
-        found = self._stream.step(frame.image[None], np.array([[frame.steering, frame.throttle]]))
-        self._last = frame
+        found = self._stream.step(frame.image[None], frame.command, [each.command for each in unseen])
         if self._statistics is None:
             return Scored(frame.time_s, states.NO_STATISTICS)
         scores = self._statistics.frame_scores(float(found.rho_raw[0]), found.features[0], found.latent[0])
@@ -107,12 +106,10 @@ class MonitorStream:
         assert self._statistics is not None
         slow = slow_signs(self._statistics, found.rho_raw, found.features, found.latent)
         slow[~found.valid] = np.nan
-        signs = self._signs.update(found.frame_stats, np.array([[frame.steering, frame.throttle]]), slow)[0]
+        signs = self._signs.update(found.frame_stats, frame.command, slow)[0]
         return [value if np.isfinite(value) else None for value in signs.tolist()]
 
     def _state(self, warmed_up: bool, rollout_age_frames: int, finite: bool) -> str:
-        if self._repeats >= self._frozen_frames:
-            return states.FROZEN
         if not warmed_up:
             return states.WARMING_UP
         if not finite:

@@ -1,7 +1,12 @@
 """The drive loop's predictions go first: two busy cores share caches and memory, and slow each other down by half."""
 
+import contextlib
+import os
+import sys
 import threading
 from types import TracebackType
+
+NICENESS = 5  # of the scorer's thread; more, and it would sit on Python's lock while others use its core
 
 
 class RightOfWay:
@@ -21,3 +26,10 @@ class RightOfWay:
     def give(self) -> None:
         """Called by whoever can wait."""
         self._free.wait(self._patience_s)
+
+
+def give_way() -> None:
+    """The calling thread yields to the drive loop where both want the same core. Only Linux has niceness per thread."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

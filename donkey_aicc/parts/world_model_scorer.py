@@ -3,24 +3,22 @@
 import contextlib
 import logging
 import math
-import os
-import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from donkey_aicc.calibration.statistics import ScoreStatistics
-from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts import states
+from donkey_aicc.parts.backlog import Backlog
+from donkey_aicc.parts.frame_maker import FROZEN_S, FrameMaker
 from donkey_aicc.parts.monitor_stream import MAXIMAL, Frame, MonitorStream, Scored
-from donkey_aicc.parts.right_of_way import RightOfWay
+from donkey_aicc.parts.right_of_way import RightOfWay, give_way
 from donkey_aicc.scoring.settings import MAX_GAP_S, ScoreSettings
 
 if TYPE_CHECKING:
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-QUEUE_FRAMES = 40
-NICENESS = 5  # of the thread; more, and it would sit on Python's lock while others use its core
 START_GRACE_S = 2.0  # Vehicle starts our thread before its loop; much later nobody will
 RESTART_EVERY_S = 1.0  # a thread that dies at once must not be started in every tick
 HANG_S = 10.0  # frames wait and the thread shows no sign of life
@@ -42,7 +38,7 @@ class Counts:
     """What happened in this drive."""
 
     frames_scored: int = 0
-    frames_dropped: int = 0
+    frames_skipped: int = 0  # not looked at, because newer ones waited
     restarts: int = 0
 
 
@@ -54,8 +50,9 @@ class WorldModelScorer:
     """Donkeycar part: (image, steering, throttle) -> (rho, delta, age in s, valid[, state, all scores]).
 
     Give it the commands that were sent in the same tick as the tub records them, so that a replay gives the same scores.
-    Added with threaded=True it hands every frame to its own thread and returns the newest result; frames wait in a
-    bounded queue; when it is full, every second frame is dropped.
+    Added with threaded=True it hands every frame to its own thread and returns the newest result. When the computer is too
+    slow for that, the thread jumps to the newest frame (`Backlog`), `slow` says so, and after a while it goes on at the next of
+    the `lower` grades.
     Added with threaded=False it scores in the loop itself: for simulations that run faster than the clock.
     A score that is not known counts as 1, the maximum, and is never valid.
     """
@@ -67,46 +64,45 @@ class WorldModelScorer:
         settings: ScoreSettings,
         *,
         threads: int = 1,
-        queue_frames: int = QUEUE_FRAMES,
+        lower: Sequence[tuple[ScoreSettings, ScoreStatistics | None]] = (),
         gap_s: float = MAX_GAP_S,
-        frozen_frames: int = 10,
+        frozen_s: float = FROZEN_S,
+        tick_s: float | None = None,
         right_of_way: RightOfWay | None = None,
         reaction: np.ndarray | None = None,
         clock: Callable[[], float] = time.monotonic,
+        make_stream: Callable[..., Any] | None = None,
     ) -> None:
-        for name, value in (("threads", threads), ("queue_frames", queue_frames), ("frozen_frames", frozen_frames)):
-            if value < 1:
-                raise ConfigError(f"{name} must be >= 1, got {value}")
-        runtime = runtime_of(nets)
-        self._make_stream: Callable[..., MonitorStream] = lambda pause=None: MonitorStream(
-            runtime,
-            statistics,
-            settings,
-            gap_s=gap_s,
-            frozen_frames=frozen_frames,
-            reaction=reaction,
-            pause=pause,
-        )
+        if threads < 1:
+            raise ConfigError(f"threads must be >= 1, got {threads}")
+        self._runtime = runtime = runtime_of(nets)
+        self._grades = [(settings, statistics), *lower]
+
+        def stream(pause: Callable[[], None] | None = None) -> MonitorStream:
+            now_settings, now_statistics = self._grades[0]
+            return MonitorStream(runtime, now_statistics, now_settings, reaction=reaction, pause=pause)
+
+        self._make_stream = make_stream or stream
+        self._make_frames = lambda: FrameMaker(gap_s, frozen_s, tick_s)
         self._right_of_way = right_of_way
         self._make_stream()  # a bundle that cannot be scored shows itself here
         self.threads = threads
-        self._queue_frames = queue_frames
         self._clock = clock
         self._ready = threading.Condition()
-        self._complained = ""
         self.counts = Counts()
         self._forget()
 
     def _forget(self) -> None:
         """As before the first tick of a drive."""
-        self._queue: deque[Frame] = deque()
+        self._queue = Backlog()
+        self._slow = ""
+        self._frames = self._make_frames()
         self._result: Scored | None = None
         self._stream: MonitorStream | None = None  # of the unthreaded mode
         self._owner: object | None = None  # the one update() that may publish
         self._worker: threading.Thread | None = None
         self._began_s: float | None = None
         self._beat_s = self._restarted_s = -math.inf
-        self._new_sequence = False
         self._problem = ""  # with the newest frame
         self._own_s = 0.0  # spent on scoring in the loop: our own slowness is no gap between frames
 
@@ -115,25 +111,37 @@ class WorldModelScorer:
         """What was found last, with its details, for whoever wants to show it."""
         return self._result
 
+    @property
+    def grade(self) -> str:
+        """At which the scores are made now."""
+        return self._grades[0][0].grade
+
+    @property
+    def slow(self) -> str:
+        """What to tell a person while the computer does not keep up; else empty."""
+        return self._slow
+
     def reset(self) -> None:
         """The next frame starts a new sequence: call it when the car was put somewhere else."""
-        self._new_sequence = True
+        self._frames.break_sequence()
 
     # --- in the drive loop
 
     def run_threaded(self, image: Any = None, steering: Any = None, throttle: Any = None) -> Output:
         """Hand over this tick's frame, return the newest scores. Never raises."""
         now = self._begin()
-        frame, state = self._next_frame_of(now, image, steering, throttle)
+        frame, state = self._frames.make(now, image, steering, throttle)
         if frame is not None:
-            self._enqueue(frame)
+            with self._ready:
+                self._queue.add(frame)
+                self._ready.notify()
         self._problem = state or self._watch_thread(now)
         return self._published(now)
 
     def run(self, image: Any = None, steering: Any = None, throttle: Any = None) -> Output:
         """Score this tick's frame here and now. Never raises."""
         now = self._begin()
-        frame, state = self._next_frame_of(now, image, steering, throttle)
+        frame, state = self._frames.make(now, image, steering, throttle)
         if frame is not None:
             started = self._clock()
             try:
@@ -158,51 +166,6 @@ class WorldModelScorer:
             self._began_s = now
             self.counts = Counts()
         return now
-
-    def _next_frame_of(self, now: float, image: Any, steering: Any, throttle: Any) -> tuple[Frame | None, str]:
-        frame, state = self._frame_of(now, image, steering, throttle)
-        if frame is None:  # a replayed tub is cut at such a record too
-            self._new_sequence = True
-        elif self._new_sequence:
-            frame, self._new_sequence = replace(frame, starts_sequence=True), False
-        return frame, state
-
-    def _frame_of(self, now: float, image: Any, steering: Any, throttle: Any) -> tuple[Frame | None, str]:
-        if image is None:
-            return None, states.NO_IMAGE
-        if steering is None or throttle is None:
-            return None, states.NO_COMMAND
-        try:
-            command = float(steering), float(throttle)
-            pixels = to_model_image(image)
-        except (AiccError, TypeError, ValueError) as error:
-            if str(error) != self._complained:
-                self._complained = str(error)
-                logger.error("a frame cannot be scored: %s", error)
-            return None, states.BAD_IMAGE
-        if not all(math.isfinite(value) for value in command):
-            return None, states.NOT_FINITE
-        steering, throttle = (min(max(value, -1.0), 1.0) for value in command)
-        return Frame(now, pixels, steering, throttle), ""
-
-    def _enqueue(self, frame: Frame) -> None:
-        with self._ready:
-            self._queue.append(frame)
-            if len(self._queue) > self._queue_frames:
-                self._thin_out()
-            self._ready.notify()
-
-    def _thin_out(self) -> None:
-        """Drop every second frame that waits: a hole of half a second would start a new sequence, and with it a new warm-up."""
-        kept: deque[Frame] = deque()
-        starts = False
-        for number, frame in enumerate(self._queue):
-            starts = starts or frame.starts_sequence
-            if number % 2 == 1 or number == len(self._queue) - 1:
-                kept.append(replace(frame, starts_sequence=starts))
-                starts = False
-        self.counts.frames_dropped += len(self._queue) - len(kept)
-        self._queue = kept
 
     def _published(self, now: float) -> Output:
         found, problem = self._result, self._problem
@@ -233,22 +196,17 @@ class WorldModelScorer:
 
     def update(self) -> None:
         """Score what comes in until shutdown, or until another thread has taken over."""
-        import torch
-
-        # set_num_threads acts on the calling thread only, but a thread's first torch call would put the process-wide
-        # value back; so that call comes first.
-        torch.get_num_threads()
-        torch.set_num_threads(self.threads)
-        _give_way()
+        self._runtime.prepare_thread(self.threads)
+        give_way()
         mine = object()
         with self._ready:
             self._owner, self._worker, self._beat_s = mine, threading.current_thread(), self._clock()
         stream = self._make_stream(lambda: self._between_steps(mine))
         with contextlib.suppress(_Ended):
             while self._owner is mine:
-                frame = self._next_frame()
-                if frame is not None:
-                    self._score(mine, stream, frame)
+                work = self._next_work()
+                if work is not None:
+                    self._score(mine, stream, *work)
 
     def _between_steps(self, mine: object) -> None:
         """A rollout lasts long: end it when the drive ends, and let the drive loop go first."""
@@ -257,19 +215,35 @@ class WorldModelScorer:
         if self._right_of_way is not None:
             self._right_of_way.give()
 
-    def _next_frame(self) -> Frame | None:
+    def _next_work(self) -> tuple[Frame, tuple[Frame, ...]] | None:
         with self._ready:
             self._beat_s = self._clock()
             if not self._queue:
                 self._ready.wait(timeout=0.1)
-            return self._queue.popleft() if self._queue else None
+            return self._queue.take()
 
-    def _score(self, mine: object, stream: MonitorStream, frame: Frame) -> None:
-        result = stream.take(frame)
+    def _score(self, mine: object, stream: MonitorStream, frame: Frame, unseen: tuple[Frame, ...]) -> None:
+        result = stream.take(frame, unseen)
         with self._ready:
-            if self._owner is mine:  # not after a shutdown, nor when taken for dead
-                self._result = result
-                self.counts.frames_scored += 1
+            if self._owner is not mine:  # after a shutdown, or taken for dead
+                return
+            self._result = result
+            self.counts.frames_scored += 1
+            self.counts.frames_skipped = self._queue.frames_skipped
+            now = self._clock()
+            self._queue.note_scored(now)
+            self._slow = self._queue.slow()
+            if self._queue.should_step_down(now):
+                self._step_down(stream)
+
+    def _step_down(self, stream: MonitorStream) -> None:
+        """Only the scores of the next frame are of the new grade; the parts that read them change with `grade`."""
+        if len(self._grades) == 1:
+            logger.warning("%s (grade %s, and there is no lower one)", self._slow, self.grade)
+            return
+        self._grades.pop(0)
+        stream.step_down(*self._grades[0])
+        logger.warning("%s; going on at grade %s", self._slow, self.grade)
 
     def shutdown(self) -> None:
         """End the thread; nothing of this drive goes into the next."""
@@ -280,10 +254,3 @@ class WorldModelScorer:
             worker.join(timeout=5.0)
         logger.info("scorer: %s", self.counts)
         self._forget()
-
-
-def _give_way() -> None:
-    """The calling thread yields to the drive loop where both want the same core. Only Linux has niceness per thread."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -17,7 +17,7 @@ from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from studies.governor.rivals import Rival
 
 PILOT = "local"
-FROZEN_FRAMES = 10
+TICK_S = 0.05  # of the simulated loop
 
 
 class GovernedCar:
@@ -31,9 +31,7 @@ class GovernedCar:
         if alarm is None or calibrator.statistics is None:
             raise AiccError("the bundle's calibrator has no alarm; make it with donkey-aicc calibrate")
         settings = calibrator.settings
-        self._scorer = WorldModelScorer(
-            bundle, calibrator.statistics, settings, gap_s=math.inf, frozen_frames=FROZEN_FRAMES, reaction=alarm.reaction
-        )
+        self._scorer = WorldModelScorer(bundle, calibrator.statistics, settings, tick_s=TICK_S, reaction=alarm.reaction)
         self._newest = NewestScores(self._scorer)
         self._tta = TTA(
             SafetyPredictor(bundle),

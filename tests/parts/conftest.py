@@ -14,6 +14,7 @@ from donkey_aicc.nets.history import LAGS, input_channels
 from donkey_aicc.nets.manifest import HISTORY, Manifest
 from donkey_aicc.nets.preprocess import to_model_image
 from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.nets.vae import VAE
 from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
@@ -51,6 +52,11 @@ def bundle(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bundle") / "tiny"
     save_bundle(folder, nets, manifest)
     return Bundle.load(folder)
+
+
+@pytest.fixture(scope="session")
+def runtime(bundle):
+    return TorchRuntime(bundle)
 
 
 @pytest.fixture(scope="session")

@@ -63,7 +63,7 @@ def test_a_dead_scorer_thread_is_told_with_the_cautious_bound_and_replaced(
     bundle, calibrator, small, camera, commands, context, monkeypatch
 ):
     monkeypatch.setattr(threading, "excepthook", lambda *_: None)
-    scorer = MortalScorer(bundle, calibrator.statistics, gap_s=PATIENCE_S, frozen_frames=99, **small)
+    scorer = MortalScorer(bundle, calibrator.statistics, gap_s=PATIENCE_S, frozen_s=1e9, **small)
     judge = AnomalyCalibrator(calibrator, bundle.horizons, max_age_s=PATIENCE_S)
     notes = Notes()
     vehicle = Vehicle()

@@ -15,6 +15,7 @@ from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.scoring.score_table import HORIZONS
 
 FROZEN_FRAMES = 4
+FROZEN_S = 0.19  # at 20 ticks a second, a little less than that
 
 
 class Monitor:
@@ -24,7 +25,7 @@ class Monitor:
         statistics = calibrator.statistics if calibrator is not None else None
         self.runtime = TorchRuntime(bundle)
         self.tta = TTA(SafetyPredictor(self.runtime), views=2, clock=clock)
-        self.scorer = WorldModelScorer(self.runtime, statistics, frozen_frames=FROZEN_FRAMES, clock=clock, **small)
+        self.scorer = WorldModelScorer(self.runtime, statistics, frozen_s=FROZEN_S, clock=clock, **small)
         self.calibrator = AnomalyCalibrator(calibrator, HORIZONS, max_age_s=1.0)
         self.clock, self.camera, self.commands = clock, camera, commands
         self.number = 0

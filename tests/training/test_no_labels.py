@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from donkey_aicc.calibration.calibrating import fit_scores_only
-from donkey_aicc.calibration.calibrator_file import load_calibrator
+from donkey_aicc.calibration.calibrator_file import fitted_grades, load_calibrator
 from donkey_aicc.commands.info import describe
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
@@ -49,9 +49,11 @@ def test_the_bundle_says_that_it_has_no_predictor(bundle):
 
 
 def test_scores_have_a_scale_and_confidence_is_refused(bundle, unlabelled):
-    table = score_drives(bundle, unlabelled[:3], settings=ScoreSettings(samples=2, rollout_steps=2, rollout_every=2, context=6))
+    settings = ScoreSettings(samples=2, rollout_steps=2, rollout_every=2, context=6)
+    table = score_drives(bundle, unlabelled[:3], settings=settings)
     assert np.isnan(table.p_safe).all() and np.isfinite(table.rho_raw[table.valid.astype(bool)]).all()
-    fit_scores_only(bundle, table)
+    fit_scores_only(bundle, table, settings)
+    assert fitted_grades(bundle) == ("full", "half", "light")
     calibrator = load_calibrator(bundle)
     assert {"rho", "delta", "log_rho"} <= set(calibrator.statistics.scores(table))
     with pytest.raises(AiccError, match="without labels"):
