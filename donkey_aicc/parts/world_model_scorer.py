@@ -50,10 +50,8 @@ class WorldModelScorer:
     """Donkeycar part: (image, steering, throttle) -> (rho, delta, age in s, valid[, state, all scores]).
 
     Give it the commands that were sent in the same tick as the tub records them, so that a replay gives the same scores.
-    Added with threaded=True it hands every frame to its own thread and returns the newest result. When the computer is too
-    slow for that, the thread jumps to the newest frame (`Backlog`), `slow` says so, and after a while it goes on at the next of
-    the `lower` grades.
-    Added with threaded=False it scores in the loop itself: for simulations that run faster than the clock.
+    With threaded=True its own thread scores; where that is too slow it jumps to the newest frame (`Backlog`), `slow` says so, and
+    after a while it goes on at the next of the `lower` grades. With threaded=False the loop scores, for simulations.
     A score that is not known counts as 1, the maximum, and is never valid.
     """
 
@@ -125,8 +123,6 @@ class WorldModelScorer:
         """The next frame starts a new sequence: call it when the car was put somewhere else."""
         self._frames.break_sequence()
 
-    # --- in the drive loop
-
     def run_threaded(self, image: Any = None, steering: Any = None, throttle: Any = None) -> Output:
         """Hand over this tick's frame, return the newest scores. Never raises."""
         now = self._begin()
@@ -192,8 +188,6 @@ class WorldModelScorer:
         restarting = self._result is None and self._restarted_s > -math.inf
         return states.SCORER_DOWN if restarting else ""
 
-    # --- in the scorer's own thread
-
     def update(self) -> None:
         """Score what comes in until shutdown, or until another thread has taken over."""
         self._runtime.prepare_thread(self.threads)
@@ -230,8 +224,7 @@ class WorldModelScorer:
             self._result = result
             self.counts.frames_scored += 1
             self.counts.frames_skipped = self._queue.frames_skipped
-            now = self._clock()
-            self._queue.note_scored(now)
+            self._queue.note_scored(now := self._clock())
             self._slow = self._queue.slow()
             if self._queue.should_step_down(now):
                 self._step_down(stream)
