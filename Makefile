@@ -11,11 +11,12 @@ SEED ?= 0
 CLUSTER ?=
 
 PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install -qq --disable-pip-version-check
 READY := $(VENV)/.filled
 IS_PYTHON_311 := import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cockpit test test-slow mutants bench paper results lint format clean
+.PHONY: help demo cockpit test test-slow mutants bench paper results lint lock format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -61,13 +62,16 @@ format: $(READY) ## put all files into the project's format
 	@$(PY) -m ruff check --fix --quiet .
 	@$(PY) -m ruff format .
 
+lock: $(READY) ## write constraints.lock, the hashes of what constraints.txt names; asks the package index
+	@$(PY) .ci/lock.py
+
 clean: ## remove the virtual environment, caches, build leftovers, demo_output/ and paper_output/
 	@echo "== Removing what can be made again"
 	@rm -rf build dist *.egg-info demo_output paper_output cockpit_car bench_output .pytest_cache .ruff_cache .mypy_cache .coverage
 	@find . -name __pycache__ -type d -not -path "./$(VENV)/*" -prune -exec rm -rf {} +
 	@if [ -f "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi
 
-$(READY): setup.py constraints.txt
+$(READY): setup.py constraints.txt constraints.lock
 	@if ! "$(PY)" -c "$(IS_PYTHON_311)" 2>/dev/null; then \
 	  found=; \
 	  for candidate in $(PYTHON) python3.11 python3 python; do \
@@ -88,6 +92,8 @@ $(READY): setup.py constraints.txt
 	  "$$found" -m venv "$(VENV)"; \
 	fi
 	@echo "== Filling $(VENV) with the versions in constraints.txt (only when they change; the first time takes minutes)"
-	@$(PY) -m pip install -qq --disable-pip-version-check -c constraints.txt setuptools
-	@$(PY) -m pip install -qq --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev,cluster]'
+	@awk '/^setuptools==/,!/\\$$/' constraints.lock > $(VENV)/setuptools.lock
+	@$(PIP) --no-deps --require-hashes -r $(VENV)/setuptools.lock
+	@$(PIP) --no-deps --require-hashes --no-build-isolation -r constraints.lock
+	@$(PIP) --no-build-isolation -c constraints.txt -e '.[dev,cluster]'
 	@touch $@
