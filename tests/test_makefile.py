@@ -26,7 +26,7 @@ def test_help_lists_the_targets():
 
 
 def test_without_python_311_it_says_how_to_get_one(tmp_path):
-    for name in ("Makefile", "setup.py", "constraints.txt"):
+    for name in ("Makefile", "setup.py", "constraints.txt", "constraints.lock"):
         shutil.copy(ROOT / name, tmp_path)
     tools = tmp_path / "tools"
     tools.mkdir()

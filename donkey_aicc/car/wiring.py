@@ -24,6 +24,7 @@ from donkey_aicc.car.monitor_wiring import (
     add_scoring,
     keep_models_out_of_garbage_collection,
 )
+from donkey_aicc.car.short_profile import shorten_profile
 from donkey_aicc.car.start_checks import begin, check_settings, check_tub_takes, given_inject, plain_errors
 from donkey_aicc.car.start_line import say_at_start
 from donkey_aicc.car.tub_channels import SENT_CHANNELS, SIM_CHANNELS
@@ -46,6 +47,7 @@ def add_aicc(
     car = Assembly(V, cfg, config or AiccConfig.from_donkey(cfg))
     check_settings(car)
     name_steering(V)
+    shorten_profile(V)
     car.recorded |= SENT_CHANNELS | (SIM_CHANNELS if car.config.sim else {})
     injection = make_injection(car)
     monitor = load_monitor(car)

@@ -1,7 +1,8 @@
 """DriveLog: a line per lap, a summary at the end, and the same as drive.json in the tub's folder."""
 
 import time
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ class DriveLog:
         """lap_times: gives the seconds of all laps finished so far; a real car knows none."""
         self._folder = Path(folder)
         self._lap_times = lap_times
-        self._starts_s: list[float] = []
-        self._abs_cte_m: list[float] = []
+        self._starts_s = array("d")  # 8 bytes a tick; a list of floats has four times that
+        self._abs_cte_m = array("d")
         self._lap_from = 0  # index of the lap's first cross-track error
         self._laps_told = 0
         self._hits = 0
@@ -68,5 +69,5 @@ class DriveLog:
         print(f"{line}; tub {self._folder}")
 
 
-def _mean(values: list[float]) -> float:
+def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))

@@ -1,0 +1,27 @@
+"""A long drive does not fill the memory with times of parts."""
+
+from donkeycar.vehicle import PartProfiler, Vehicle
+
+from donkey_aicc.car import short_profile
+
+
+def test_only_the_newest_ticks_are_remembered_and_reported(monkeypatch, caplog):
+    monkeypatch.setattr(short_profile, "TICKS", 100)
+    vehicle = Vehicle()
+    short_profile.shorten_profile(vehicle)
+    part = object()
+    vehicle.profiler.profile_part(part)
+    for _ in range(1000):
+        vehicle.profiler.on_part_start(part)
+        vehicle.profiler.on_part_finished(part)
+    assert 50 <= len(vehicle.profiler.records[part]["times"]) <= 100
+    with caplog.at_level("INFO"):
+        vehicle.profiler.report()
+    assert "99.9%" in caplog.text
+
+
+def test_another_profiler_stays():
+    vehicle = Vehicle()
+    other = vehicle.profiler = type("Other", (PartProfiler,), {})()
+    short_profile.shorten_profile(vehicle)
+    assert vehicle.profiler is other
