@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
+import re
 import secrets
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +14,8 @@ from typing import Any
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.untrusted import read_untrusted_json
+
+_LEFTOVER = re.compile(r"(\d{1,9})-[0-9A-Za-z_]+")  # the number of the process, and what makes the name its own
 
 
 @contextmanager
@@ -22,7 +26,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(6)}{path.suffix}")
+    remove_leftovers(path)
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}-{secrets.token_hex(6)}{path.suffix}")
     # Made here and with the usual mode, so that the umask decides as for any new file; a file that stands keeps its own.
     # Set again at the end, because some writers (safetensors) put a private file of their own in its place.
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -35,6 +40,28 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: Path) -> None:
+    """What a process that was killed while it wrote `path` has left beside it; its name has the process's number."""
+    begin, end = f".{path.stem}.", path.suffix
+    with os.scandir(path.parent) as entries:
+        names = [entry.name for entry in entries if entry.name.startswith(begin) and entry.name.endswith(end)]
+    for name in names:
+        mark = _LEFTOVER.fullmatch(name[len(begin) : len(name) - len(end)])
+        if mark and not _is_alive(int(mark[1])):
+            left = path.with_name(name)
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # somebody else's
+        return True
+    return True
 
 
 def write_atomic(path: str | Path, content: str | bytes) -> None:

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -78,3 +80,22 @@ def test_sha256_is_that_of_the_bytes(tmp_path):
     content = bytes(range(256)) * 9000  # more than one block
     (tmp_path / "weights").write_bytes(content)
     assert sha256_of(tmp_path / "weights") == hashlib.sha256(content).hexdigest()
+
+
+def test_what_a_killed_writer_left_goes_when_the_file_is_written_again(tmp_path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left = tmp_path / f".table.{dead.pid}-0123456789ab.json"
+    left.write_text("half")
+    folder = tmp_path / f".table.{dead.pid}-tub_.json"
+    (folder / "images").mkdir(parents=True)
+    others = [
+        f".table.{os.getpid()}-0123456789ab.json",
+        f".other.{dead.pid}-0123456789ab.json",
+        ".table.json",
+        ".table.9x-1.json",
+    ]
+    for name in others:
+        (tmp_path / name).write_text("another's")
+    write_atomic(tmp_path / "table.json", "{}")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*others, "table.json"])

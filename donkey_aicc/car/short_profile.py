@@ -24,4 +24,7 @@ class ShortProfiler(PartProfiler):
 def shorten_profile(V: Vehicle) -> None:
     """Before the vehicle starts; a profiler of somebody else's stays."""
     if type(getattr(V, "profiler", None)) is PartProfiler:
+        parts = list(V.profiler.records)  # those that are added already
         V.profiler = ShortProfiler()
+        for part in parts:
+            V.profiler.profile_part(part)

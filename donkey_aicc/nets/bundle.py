@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.files import sha256_of
+from donkey_aicc.files import remove_leftovers, sha256_of
 from donkey_aicc.nets import winograd  # noqa: F401  imported early: its constants must not be made on the meta device
 from donkey_aicc.nets.bundle_folder import BundleFolder
 from donkey_aicc.nets.dynamics import LatentDynamics
@@ -117,7 +117,8 @@ def save_bundle(path: str | Path, nets: Nets, manifest: Manifest) -> Manifest:
     folder = Path(path)
     _refuse_foreign(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    remove_leftovers(folder)
+    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.stem}.{os.getpid()}-", suffix=folder.suffix))
     try:
         files = {WEIGHT_FILES[name]: _write_weights(temporary / WEIGHT_FILES[name], net) for name, net in nets.by_name().items()}
         complete = replace(manifest, files=files)
@@ -157,7 +158,7 @@ def _replace_folder(new: Path, folder: Path) -> None:
     if not folder.exists():
         os.rename(new, folder)
         return
-    old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
+    old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.stem}.{os.getpid()}-old_", suffix=folder.suffix))
     os.rename(folder, old)  # over the empty directory
     try:
         os.rename(new, folder)

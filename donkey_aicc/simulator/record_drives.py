@@ -11,6 +11,7 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.fault import Fault, make_fault
+from donkey_aicc.files import remove_leftovers
 from donkey_aicc.progress import progress
 from donkey_aicc.simulator.drivers import nominal_driver
 from donkey_aicc.simulator.driving import Marshal, drive
@@ -90,7 +91,9 @@ def record_one(plan: DrivePlan, model: str | Path | None) -> Path:
     world = World(plan.track, seed=plan.seed)
     rng = np.random.default_rng([plan.seed, 12])
     world.reset("random", offset_m=float(rng.uniform(-MAX_START_OFFSET_M, MAX_START_OFFSET_M)))
-    unfinished = plan.path.with_name(f".{plan.path.name}.{os.getpid()}")
+    plan.path.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(plan.path)
+    unfinished = plan.path.with_name(f".{plan.path.stem}.{os.getpid()}-drive{plan.path.suffix}")
     shutil.rmtree(unfinished, ignore_errors=True)
     try:
         driver = nominal_driver(world.track, model, plan.seed)
