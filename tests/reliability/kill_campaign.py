@@ -30,8 +30,8 @@ COMMANDS = {
     "calibrate": "calibrate --bundle OUT/bundle --data TUBS --samples 2 --workers 2",
     "evaluate": "evaluate --bundle CALIBRATED --nominal TUBS --draws 20 --seeds 2 --folds 2 --workers 2 --out OUT/report",
     "label": "label TUB --answers ANSWERS --questions 10 --out OUT/labels.csv",
-    "export": "replay TUB --html OUT/replay.html",
-    "movie": "replay TUB --movie OUT/replay.mp4",
+    "export": "replay TUB --bundle BUNDLE --html OUT/replay.html",
+    "movie": "replay TUB --bundle BUNDLE --movie OUT/replay.mp4",
 }
 # Files that tell the time of the run, and what only a stopped training needs.
 NOT_COMPARED = ("manifest.json", "runtime.json", ".training", "index.html")
@@ -81,7 +81,7 @@ def prepare(folder: Path, command: str) -> dict[str, str]:
     """Tubs, and as far as the command needs them a bundle, a calibrated one, and answers for `label`."""
     tubs, bundle, calibrated, answers = (folder / name for name in ("tubs", "bundle", "calibrated", "answers.csv"))
     finish(f"record --expert --drives 16 --frames 130 --seed 5 --workers 1 --out {tubs}".split(), folder)
-    if command in ("score", "calibrate", "evaluate") and not bundle.exists():
+    if command not in ("record", "train", "label") and not bundle.exists():
         finish(f"train {tubs} --preset tiny --threads 1 --out {bundle}".split(), folder)
     if command == "evaluate" and not (calibrated / "calibrator.json").exists():
         shutil.copytree(bundle, calibrated, dirs_exist_ok=True)

@@ -14,6 +14,7 @@ from donkey_aicc.car.wiring import add_aicc
 from donkey_aicc.faults.schedule import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.command_limits import CommandLimits
+from donkey_aicc.parts.governor_policy import GovernorPolicy
 from donkey_aicc.parts.injection_control import InjectionControl
 from donkey_aicc.parts.safety_governor import SafetyGovernor
 
@@ -34,6 +35,10 @@ VALUES = st.one_of(st.sampled_from(HOSTILE), st.floats(), st.integers())
 MODES = st.sampled_from(["user", "local", "local_angle", None, 7])
 
 
+def governor() -> SafetyGovernor:
+    return SafetyGovernor(GovernorPolicy("stop", cruise=0.5))
+
+
 def fits(value) -> bool:
     return type(value) is float and math.isfinite(value) and -1.0 <= value <= 1.0
 
@@ -50,10 +55,10 @@ def test_the_injector_sends_what_a_drive_train_can_take(steering, throttle, mode
 
 
 @settings(max_examples=200, database=None, derandomize=True, deadline=None)
-@given(VALUES, VALUES, MODES)
-def test_the_governor_sends_what_a_drive_train_can_take(confidence, throttle, mode):
-    for given_confidence in (confidence, [confidence, 0.9]):
-        assert fits(SafetyGovernor().run(given_confidence, throttle, mode)[0])
+@given(st.one_of(VALUES, st.sampled_from(["none", "watch", "danger"])), VALUES, VALUES, MODES)
+def test_the_governor_sends_what_a_drive_train_can_take(alarm, hazard, throttle, mode):
+    for given_hazard in (hazard, [hazard, 0.9]):
+        assert fits(governor().run(alarm, given_hazard, throttle, mode)[0])
 
 
 @settings(max_examples=300, database=None, derandomize=True, deadline=None)
@@ -64,7 +69,8 @@ def test_the_last_part_sends_what_a_drive_train_can_take(steering, throttle):
 
 def test_a_net_that_gives_numpy_numbers_is_governed_too():
     """donkeycar's Keras pilots give np.float32, which is no Python float."""
-    assert SafetyGovernor().run([0.0], np.float32(0.5), "local")[0] == 0.0
+    free, held = (governor().run(alarm, [0.0], np.float32(0.5), "local")[0] for alarm in ("none", "danger"))
+    assert free == 0.5 and held < 0.5
 
 
 def test_good_commands_go_through_unchanged():
