@@ -14,7 +14,7 @@ class _Newest(list):  # type: ignore[type-arg]  # donkeycar takes slices of it
 
 def shorten_profile(V: Any) -> None:
     """Before the vehicle starts: the summary at its end is about the newest ticks. A profiler of somebody else's stays."""
-    profiler = getattr(V, "profiler", None)
+    profiler: Any = getattr(V, "profiler", None)
     if type(profiler).__name__ != "PartProfiler":
         return
 
