@@ -3,7 +3,7 @@
 import numpy as np
 
 from donkey_aicc.calibration.alarm_evidence import SignScales
-from donkey_aicc.calibration.alarm_signs import PICTURE, SIGN_NAMES
+from donkey_aicc.calibration.alarm_signs import FAST, PICTURE, SIGN_NAMES
 
 HAZARD = "hazard"  # no sign of its own: the signs together
 TELLING = 0.5  # of its nominal range: a part of the picture that is so far off names the whole
@@ -29,7 +29,8 @@ TEXTS = {
 
 def reason(deviations: np.ndarray, signs: np.ndarray, scales: SignScales, hazard_score: float = 0.0) -> str:
     """deviations, signs: (S,) of one frame; hazard_score: the hazard on the scale of the deviations. '' when nothing rose."""
-    leader = int(np.argmax(deviations))
+    fast = np.where(FAST, deviations, 0.0)
+    leader = int(np.argmax(fast if fast.max() >= 1.0 else deviations))  # what one can see says more than a score
     if leader == PICTURE and deviations[:PICTURE].max() > TELLING:  # what stands out of it says more
         leader = int(np.argmax(deviations[:PICTURE]))
     if hazard_score > deviations.max():

@@ -172,3 +172,6 @@ def test_every_sign_has_its_words():
     assert "the steering jerks 7 times its usual spread" in said and "the camera repeats old frames" in said
     assert reason(np.full(len(SIGNS), 0.5), np.zeros(len(SIGNS)), scales, 2.0) == "the car is about to leave its lane"
     assert reason(np.zeros(len(SIGNS)), np.zeros(len(SIGNS)), scales) == ""
+    both = np.zeros(len(SIGNS))
+    both[SIGN_NAMES.index("light")], both[SIGN_NAMES.index("log_rho")] = 2.0, 9.0
+    assert reason(both, -both, scales) == "the picture is much darker than in training"  # not the score that follows from it
