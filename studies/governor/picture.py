@@ -32,7 +32,7 @@ def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path, warm
             axis.plot(*xy.T, color=colour, linewidth=1.6, label=label)
             axis.plot(*xy[-1], marker="X" if one["outcome"]["left_lane_at"] >= 0 else "o", color=colour, markersize=7)
         axis.plot(*np.array(on["path"])[min(warm_up, len(on["path"]) - 1)], marker="v", color="#444444", label="fault begins")
-        axis.legend(loc="center", frameon=False, fontsize=8)
+        axis.legend(loc="lower left", bbox_to_anchor=(0.16, 0.16), frameon=False, fontsize=8)
     figure.suptitle(f"The same drives on '{track}' with and without the governor (X: out of the lane, dot: stopped inside)")
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=100, format="png")
