@@ -21,6 +21,7 @@ COMMANDS = {
     "overhead": "label a real car's tubs from a video of a camera above the track",
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
     "export": "write ONNX files into a bundle, so that a car runs it without torch",
+    "doctor": "is this computer ready to drive: versions, bundle, speed per grade, disk, camera, and what to do",
     "info": "say what is in a model bundle and how good it is",
     "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
