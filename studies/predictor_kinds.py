@@ -29,6 +29,7 @@ from donkey_aicc.tubs.split_units import choose_method
 from donkey_aicc.tubs.splits import Split, carve_validation, split_sequences
 from studies.drive_auroc import DriveDraws, DriveWins
 
+PRESENT = "present"
 KINDS = {"direct": NO_HISTORY, "history": LAGS}
 DRAWS = 1000
 RESULT = "predictors.json"
@@ -55,6 +56,8 @@ def compare_predictors(
         else:
             logits[kind] = _trained_logits(split, held_out, lags, out / kind, settings, seed)
     labels = pool_labels(FramePool(held_out), HORIZONS).numpy()
+    # Why long horizons are hard: what somebody who knows whether the car is safe now, and no more, can say of later.
+    logits[PRESENT] = np.repeat(np.concatenate([drive.safe for drive in held_out])[:, None], len(HORIZONS), axis=1)
     owner = np.repeat(np.arange(len(held_out)), [len(drive) for drive in held_out])
     results = {
         "drives": len(held_out),
@@ -86,6 +89,7 @@ def _trained_logits(
 def _at_horizon(logits: dict[str, np.ndarray], labels: np.ndarray, owner: np.ndarray, column: int, seed: int) -> dict[str, Any]:
     """AUROC of each kind with its interval, and of the paired difference history - direct."""
     drives, known = int(owner.max()) + 1, np.isfinite(labels[:, column])
+    known &= np.isfinite(logits[PRESENT][:, column])
     safe, unsafe = known & (labels[:, column] == 1), known & (labels[:, column] == 0)
     counts = DriveDraws.make(drives, drives, DRAWS, seed).positive
     draws = DriveDraws(counts, counts)  # a drawn drive brings both its safe and its unsafe frames

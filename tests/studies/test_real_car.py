@@ -91,7 +91,7 @@ def test_any_score_at_its_maximum_counts_only_our_own(shifted):
 def made_up_results(shifted, results):
     tables, pool, found = shifted
     kinds = {"value": 0.9, "low": 0.8, "high": 0.95}
-    horizon = {"direct": kinds, "history": kinds | {"value": 0.93}, "gain": {"low": 0.01, "high": 0.05}}
+    horizon = {"direct": kinds, "history": kinds | {"value": 0.93}, "present": kinds, "gain": {"low": 0.01, "high": 0.05}}
     return {
         "about": {"data": ["tub"], "size": "tiny", "predictor": "history", "seed": 0},
         "training": {
