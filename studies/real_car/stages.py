@@ -139,6 +139,10 @@ def calibrate(study: RealCar) -> None:
     ladders = {family: FamilyLadder.from_json(ladder) for family, ladder in stored.items()}
     augmented = Augmented(ScoreTable.load(layout.scores("augmented")), ladders)
     calibration = ScoreTable.load(layout.scores("calibration"))
-    result = calibrate_bundle(bundle, calibration, augmented, study.size.scoring, DEFAULT_METHOD, study.seed)
+    try:
+        result = calibrate_bundle(bundle, calibration, augmented, study.size.scoring, DEFAULT_METHOD, study.seed)
+    except AiccError as error:  # the evaluation fits its own and says the same; only the bundle stays without
+        print(f"      note: no calibrator file: {error}", flush=True)
+        return
     for warning in result.about["warnings"]:
         print(f"      note: {warning}", flush=True)
