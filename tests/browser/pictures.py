@@ -25,10 +25,10 @@ GIF_WIDTH, GIF_FRAME_MS, GIF_COLOURS, GIF_LIMIT = 960, 500, 96, 3_000_000
 
 @contextmanager
 def driving_car():
-    """Address of the cockpit of a car that drives by itself."""
+    """Address of the cockpit of a car that drives by itself. It scores in its loop, so that no score is old on a slow machine."""
     with tempfile.TemporaryDirectory() as folder:
         car, port = create_car(Path(folder) / "car"), cut.free_port()
-        cut.write_settings(car, WEB_CONTROL_PORT=port, AICC_WEB_TOKEN=TOKEN)
+        cut.write_settings(car, WEB_CONTROL_PORT=port, AICC_WEB_TOKEN=TOKEN, AICC_SCORER_THREADED=False)
         process = cut.start(car, "--headless")
         try:
             yield f"http://localhost:{port}/aicc#token={TOKEN}"
