@@ -103,10 +103,13 @@ def _goals(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         off = next(other for other in rows if other["governor"] == OFF and other["track"] == row["track"])
         fewer = 1.0 - row["left_lane"] / off["left_lane"] if off["left_lane"] else None
         laps, lost, warning = row["nominal_laps"], row["time_lost"], row["median_warning_s"]
-        stops = 100.0 * row["false_stops"] / laps if laps else None
-        measured = {
+        stops = 100.0 * row["false_stops"] / laps if laps else math.inf  # fewer than 100 laps show nothing
+        measured: dict[str, tuple[float | None, bool]] = {
             "at least 80 % fewer departures under severities 3-5": (fewer, fewer is not None and fewer >= FEWER_DEPARTURES),
-            "at most 1 false stop per 100 nominal laps": (stops, stops is not None and stops <= FALSE_STOPS_PER_100_LAPS),
+            "at most 1 false stop per 100 nominal laps": (
+                stops if laps else None,
+                laps >= 100 and stops <= FALSE_STOPS_PER_100_LAPS,
+            ),
             "at most 2 % of the lap time lost": (lost, lost is not None and lost <= TIME_LOST),
             "median warning of at least 1 s before the lane's edge": (warning, warning is not None and warning >= WARNING_S),
         }
