@@ -165,7 +165,7 @@ def print_drive(found: dict[str, Any], missed_limit: float) -> None:
     print(
         f"  scores: {counts['frames_scored'] / drive_s:.1f} frames a second, age p50 {1e3 * found['age_s'][0]:.0f} ms, "
         f"p99 {1e3 * found['age_s'][1]:.0f} ms, usable in {found['scores_ok']:.0%} of the ticks (they need 100 frames first); "
-        f"dropped: {counts['frames_dropped']} frames; restarts {counts['restarts']}"
+        f"skipped: {counts['frames_skipped']} frames; restarts {counts['restarts']}"
     )
     print(f"  memory: at most {found['peak_memory_mb']:.0f} MB resident; CPU: {found['cpu_s'] / drive_s:.2f} cores with start-up")
     print_targets(found, missed_limit)

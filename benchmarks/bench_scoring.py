@@ -45,7 +45,8 @@ def untrained_bundle() -> SimpleNamespace:
     nets = {"vae": VAE(), "dynamics": LatentDynamics(), "safety": SafetyCNN(len(HORIZONS))}
     for net in nets.values():
         net.eval().requires_grad_(False)
-    return SimpleNamespace(**nets, action_stats=ActionStats(np.zeros(2), np.ones(2)), horizons=HORIZONS, has_predictor=True)
+    stats = ActionStats(np.zeros(2), np.ones(2))
+    return SimpleNamespace(**nets, action_stats=stats, horizons=HORIZONS, has_predictor=True, lags=(0,))
 
 
 def made_up_drive(frames: int, number: int) -> Drive:
