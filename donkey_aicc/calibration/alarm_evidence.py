@@ -52,8 +52,8 @@ class SignScales:
         down = np.where([sign.two_sided for sign in SIGNS], -away / self.below, 0.0)
         found = np.maximum(np.where(away >= 0.0, away / self.above, down), 0.0)
         found = np.where(np.isfinite(found), found, 0.0)
-        # Slow evidence counts only as far as the last second supports it: so it is forgotten when frames are nominal again.
-        support = np.clip(2.0 * found[:, FAST].max(axis=1, keepdims=True) - 1.0, 0.0, 1.0)
+        # Slow evidence counts only while the last second is out of its nominal range: forgotten when frames are nominal again.
+        support = np.clip(2.0 * (found[:, FAST].max(axis=1, keepdims=True) - 1.0), 0.0, 1.0)
         return np.where(FAST, found, found * support)
 
     def to_json(self) -> dict[str, Any]:
