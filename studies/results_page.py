@@ -25,8 +25,8 @@ the embedded simulator under four faults (dark, blurred, biased, late) and compa
 mean gap between what a method says and what happens; 0 is perfect. A method that looks good under faults and bad on nominal
 drives has only learnt to doubt everything: so both columns count.
 
-> These numbers are from the simulator's former world and the bundle of then (17 November 2026). The world has changed since, and the
-> shipped bundle was trained anew in it; its own run under the four faults is still to be made (`make paper`).
+> These numbers are from the simulator's former world and the bundle of then (17 November 2026). The world has changed since, and
+> the shipped bundle was trained anew in it; its own run under the four faults is still to be made (`make paper`).
 
 ![OOD and nominal ECE of every method](../studies/results/figures/overview.png)
 
