@@ -113,9 +113,9 @@ def test_from_tubs_to_a_report_with_its_scores_beside_it(world, tmp_path, capsys
     said = capsys.readouterr().out
     assert "note: Cross-fitting uses 3 folds instead of 5" in said and "report:" in said
     results = json.loads((tmp_path / "report" / "results.json").read_text(encoding="utf-8"))
-    under = FRAMES - CONTEXT
+    under = FRAMES - (ScoreSettings().rollout_every - 1)  # the first rollout is done later than the context is full
     assert results["data"]["dark"]["frames"] == results["data"]["blur"]["frames"] == under
-    assert results["data"]["nominal"]["frames"] == 2 * (FRAMES - CONTEXT + 1)
+    assert results["data"]["nominal"]["frames"] == 2 * under
     assert results["imagined"]["nominal"]["frames"] == 2 * 2 and results["imagined"]["dark"]["frames"] == 2  # steps 10, 20
     assert {path.name for path in (tmp_path / "report").iterdir()} >= {
         "index.html",
