@@ -50,7 +50,15 @@ def test_a_simulated_drive_is_a_normal_tub_with_all_channels(car):
 CONTROLS = ["Pipe", "ExplodeDict", "ThrottleFilter", "UserPilotCondition"]
 COMMANDS = ["AiLaunch", "DriveMode", "ToggleRecording"]
 WITH_AN_ALARM = ("DepartureAlarm", "SafetyGovernor")  # tests/car/test_wiring_monitor.py
-OUR_COMMANDS = ["InjectionButtons", "AnomalyInjector", "NewestScores", "TTA", "AnomalyCalibrator", "CommandLimits"]
+OUR_COMMANDS = [
+    "InjectionButtons",
+    "AnomalyInjector",
+    "NewestScores",
+    "TTA",
+    "AnomalyCalibrator",
+    "MonitorStatus",
+    "CommandLimits",
+]
 
 
 def test_our_parts_stand_at_their_places(car, monkeypatch):
