@@ -14,7 +14,7 @@ from donkey_aicc.nets.runtime import Runtime, open_runtime
 from donkey_aicc.resources import models_dir
 from donkey_aicc.scoring.settings import GRADES, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
-from donkey_aicc.scoring.tta import predict_tta
+from donkey_aicc.scoring.tta_views import predict_tta
 
 FRAMES, TURNS = 20, 2
 

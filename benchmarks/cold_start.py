@@ -17,8 +17,8 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.dynamics import LatentDynamics, Masks
 from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.progress import progress
+from donkey_aicc.scoring.batch_scoring import Drive
 from donkey_aicc.scoring.randomness import FrameRandomness
-from donkey_aicc.scoring.score import Drive
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
 

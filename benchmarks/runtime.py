@@ -24,7 +24,7 @@ from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
-from donkey_aicc.scoring.tta import predict_tta
+from donkey_aicc.scoring.tta_views import predict_tta
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle

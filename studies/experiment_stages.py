@@ -17,7 +17,7 @@ from donkey_aicc.faults.severity_ladder import FamilyLadder
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.progress import progress
-from donkey_aicc.scoring.imagined import imagine_drives
+from donkey_aicc.scoring.imagined_scores import imagine_drives
 from donkey_aicc.scoring.imagined_table import ImaginedTable
 from donkey_aicc.scoring.parallel import cluster_client, score_drives
 from donkey_aicc.scoring.score_table import ScoreTable

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,6 +95,26 @@ def _allowed(importer: str, imported: str) -> bool:
 def test_imports_go_one_way():
     wrong = violations(PACKAGE)
     assert not wrong, "imports against the direction in docs/architecture.md:\n" + "\n".join(wrong)
+
+
+def test_every_permission_within_a_layer_is_used():
+    used = {(component_of(path, PACKAGE), name) for path, name in _all_imports()}
+    assert [(who, name) for who, names in SIBLINGS.items() for name in names if (who, name) not in used] == []
+
+
+def _all_imports() -> Iterator[tuple[Path, str]]:
+    for path in PACKAGE.rglob("*.py"):
+        for _, name in imported_components(ast.parse(path.read_text(encoding="utf-8")), path, PACKAGE):
+            yield path, name
+
+
+def test_no_two_files_of_the_package_have_one_name():
+    names = Counter(path.name for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_no_file_of_the_package_is_over_250_lines():
+    assert [path.name for path in PACKAGE.rglob("*.py") if len(path.read_text(encoding="utf-8").splitlines()) > 250] == []
 
 
 def test_the_architecture_page_lists_the_same_layers():

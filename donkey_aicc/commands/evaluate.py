@@ -95,7 +95,7 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     from donkey_aicc.evaluation.contact_sheet import contact_sheet
     from donkey_aicc.evaluation.score_files import load_scores, save_scores
     from donkey_aicc.files import write_atomic
-    from donkey_aicc.scoring.imagined import imagine_drives
+    from donkey_aicc.scoring.imagined_scores import imagine_drives
     from donkey_aicc.scoring.parallel import score_drives
 
     settings, workers = score_settings(bundle), args.workers

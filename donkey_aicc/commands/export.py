@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from donkey_aicc.nets.export import TOLERANCE, export_bundle
+    from donkey_aicc.nets.onnx_export import TOLERANCE, export_bundle
 
     images, actions = _simulated_frames() if args.data is None else _recorded_frames(args.data)
     differences = export_bundle(args.bundle, images, actions)
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
 def _simulated_frames() -> "tuple[np.ndarray, np.ndarray]":
     import numpy as np
 
-    from donkey_aicc.nets.export import CHECKED_FRAMES
+    from donkey_aicc.nets.onnx_export import CHECKED_FRAMES
     from donkey_aicc.nets.preprocess import to_model_image
     from donkey_aicc.simulator.world import World
 
@@ -40,7 +40,7 @@ def _simulated_frames() -> "tuple[np.ndarray, np.ndarray]":
 def _recorded_frames(tub: str) -> "tuple[np.ndarray, np.ndarray]":
     import numpy as np
 
-    from donkey_aicc.nets.export import CHECKED_FRAMES
+    from donkey_aicc.nets.onnx_export import CHECKED_FRAMES
     from donkey_aicc.tubs.load import load_drives
 
     drive = load_drives([tub], tau=None).sequences[0]

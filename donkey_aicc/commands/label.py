@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.labelling.floor_colours import FloorColours
     from donkey_aicc.labelling.footage import Footage
     from donkey_aicc.labelling.given_answers import read_given
+    from donkey_aicc.labelling.label_summary import summary
     from donkey_aicc.labelling.session import LabelSession
-    from donkey_aicc.labelling.summary import summary
 
     bundle = _bundle(args.bundle)  # like a wrong file below, a wrong bundle is said before the work
     footage = Footage.load(args.tubs, args.cache_dir)
@@ -123,7 +123,7 @@ def _print_questions(session: "LabelSession", count: int) -> None:
 
 def _serve(session: "LabelSession", args: argparse.Namespace) -> int:
     from donkey_aicc.labelling.label_page import label_page
-    from donkey_aicc.labelling.summary import summary
+    from donkey_aicc.labelling.label_summary import summary
     from donkey_aicc.web.page_server import serve
 
     def started(port: int) -> None:

@@ -106,7 +106,7 @@ def _export(bundle: Path, loaded: "LoadedData") -> None:
         return
     import numpy as np
 
-    from donkey_aicc.nets.export import CHECKED_FRAMES, export_bundle
+    from donkey_aicc.nets.onnx_export import CHECKED_FRAMES, export_bundle
 
     drive = loaded.sequences[0]
     export_bundle(bundle, np.asarray(drive.images[:CHECKED_FRAMES]), np.asarray(drive.actions[:CHECKED_FRAMES]))

@@ -59,7 +59,7 @@ def _from_tubs(args: argparse.Namespace, work: Path):
     import torch
 
     from donkey_aicc.nets.pilot_net import PilotNet
-    from donkey_aicc.training.train_pilot import PilotRecipe, split_for_cloning, train_pilot
+    from donkey_aicc.training.cloning import PilotRecipe, split_for_cloning, train_pilot
     from donkey_aicc.training.trainer import Run
     from donkey_aicc.tubs.load import load_drives
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car.new_car import create_car
-from donkey_aicc.demo.movie import make_movie
+from donkey_aicc.demo.demo_movie import make_movie
+from donkey_aicc.demo.monitor_timeline import Timeline, draw_timeline, read_timeline, summary_rows
 from donkey_aicc.demo.recorded_drive import RecordedDrive, read_drive
 from donkey_aicc.demo.saved import draw_pair, story_of, told
-from donkey_aicc.demo.timeline import Timeline, draw_timeline, read_timeline, summary_rows
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.parts.drive_log import FILE_NAME as DRIVE_LOG

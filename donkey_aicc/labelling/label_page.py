@@ -9,11 +9,11 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError, one_of
 from donkey_aicc.labelling.answers import CLASSES, CORRECTED, STRETCH, Answer
+from donkey_aicc.labelling.clip_pictures import CLIP, CLIP_COLUMNS, Pictures
 from donkey_aicc.labelling.floor_colours import KINDS, FloorColours, colour_at
-from donkey_aicc.labelling.pictures import CLIP, CLIP_COLUMNS, Pictures
+from donkey_aicc.labelling.label_summary import doubts
 from donkey_aicc.labelling.proposal import NO_LABEL
 from donkey_aicc.labelling.session import LabelSession
-from donkey_aicc.labelling.summary import doubts
 from donkey_aicc.web.page_server import Blob, Page, Query, number
 
 FOLDER = Path(__file__).resolve().parent / "page"

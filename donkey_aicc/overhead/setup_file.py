@@ -17,19 +17,8 @@ from donkey_aicc.overhead.marker import MarkerColour
 from donkey_aicc.untrusted import read_untrusted_json
 
 SCHEMA = 1
-KEYS = {
-    "schema",
-    "image_size_px",
-    "floor_points",
-    "lens_k1",
-    "straight_lines_px",
-    "marker",
-    "camera_m",
-    "centreline_m",
-    "centreline_px",
-    "smooth",
-    "reverse",
-}
+KEYS = {"schema", "image_size_px", "floor_points", "lens_k1", "straight_lines_px", "marker", "camera_m"}
+KEYS |= {"centreline_m", "centreline_px", "smooth", "reverse"}
 LARGEST = 1e5  # of any number: no pixel and no metre of a room is beyond
 MOST_POINTS = 2000  # of the floor, of the centreline, of a straight thing
 MARKER_KEYS = {"hsv_low", "hsv_high", "size_m", "height_m"}

@@ -9,7 +9,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.history import History
 from donkey_aicc.nets.preprocess import to_model_image
 from donkey_aicc.nets.runtime import Runtime, runtime_of
-from donkey_aicc.scoring.tta import sigmoid
+from donkey_aicc.scoring.tta_views import sigmoid
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle

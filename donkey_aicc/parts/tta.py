@@ -13,7 +13,7 @@ from donkey_aicc.parts.safety_predictor import SafetyPredictor, finite_list
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.settings import MAX_GAP_S
-from donkey_aicc.scoring.tta import VIEWS, TTAPrediction, predict_tta
+from donkey_aicc.scoring.tta_views import VIEWS, TTAPrediction, predict_tta
 
 FRAME_SCORES = ("tta_spread", "density", "dac")
 NO_FEATURES = np.zeros(len(FEATURE_NAMES))

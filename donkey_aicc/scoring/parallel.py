@@ -14,7 +14,7 @@ import torch
 
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.progress import Progress
-from donkey_aicc.scoring.score import Drive, check_sequences, in_order, lane_groups, score_group
+from donkey_aicc.scoring.batch_scoring import Drive, check_sequences, in_order, lane_groups, score_group
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.workers import in_workers

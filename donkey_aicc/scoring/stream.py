@@ -10,8 +10,8 @@ from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.nets.preprocess import images_to_array
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.nets.shapes import IMAGE_SIDE
-from donkey_aicc.scoring.dynamics import ROLLOUT_FEATURES, RolloutScore
-from donkey_aicc.scoring.features import ControlFeatures
+from donkey_aicc.scoring.control_features import ControlFeatures
+from donkey_aicc.scoring.disagreement import ROLLOUT_FEATURES, RolloutScore
 from donkey_aicc.scoring.frame_stats import FrameStats
 from donkey_aicc.scoring.perception import PerceptionScore
 from donkey_aicc.scoring.score_table import FEATURE_NAMES

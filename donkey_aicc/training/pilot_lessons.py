@@ -112,7 +112,7 @@ def teach(school: School, work: Path, device: str = "cpu") -> "tuple[PilotNet, l
     from donkey_aicc.nets.pilot_file import load_pilot
     from donkey_aicc.nets.pilot_net import PilotNet
     from donkey_aicc.nets.torch_pilot import TorchPilot
-    from donkey_aicc.training.train_pilot import PilotRecipe, split_for_cloning, train_pilot
+    from donkey_aicc.training.cloning import PilotRecipe, split_for_cloning, train_pilot
     from donkey_aicc.training.trainer import Run
     from donkey_aicc.tubs.load import load_drives
 

@@ -14,7 +14,6 @@ from donkey_aicc.nets.vae import VAE
 from donkey_aicc.training.checks import vae_warnings
 from donkey_aicc.training.frames import FramePool, encode_all
 from donkey_aicc.training.gate import dynamics_gate
-from donkey_aicc.training.pictures import reconstruction_sheet, rollout_sheet
 from donkey_aicc.training.precision import round_weights
 from donkey_aicc.training.presets import Preset
 from donkey_aicc.training.rollouts import LatentPool, roll_out, spread_starts
@@ -23,6 +22,7 @@ from donkey_aicc.training.train_dynamics import DynamicsTask
 from donkey_aicc.training.train_safety import Past, SafetyTask, auroc_per_horizon, masked_bce, pool_labels, safety_logits
 from donkey_aicc.training.train_vae import VaeTask, reconstruction_mse
 from donkey_aicc.training.trainer import Fitted, Run, Task, fit
+from donkey_aicc.training.world_model_pictures import reconstruction_sheet, rollout_sheet
 from donkey_aicc.tubs.drive import Drive
 
 PROBE_FRAMES = 64

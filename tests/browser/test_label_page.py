@@ -22,7 +22,9 @@ OVERFLOWING = """() => [...document.querySelectorAll('button, dd, dt, p, figure'
 
 @pytest.fixture
 def session(tmp_path, monkeypatch):
-    monkeypatch.setattr("donkey_aicc.labelling.pictures.read_tub", lambda folder: SimpleNamespace(records=(), image_paths=list))
+    monkeypatch.setattr(
+        "donkey_aicc.labelling.clip_pictures.read_tub", lambda folder: SimpleNamespace(records=(), image_paths=list)
+    )
     footage = Footage(drives_of(1), {"tub": tmp_path / "tub"})
     found = LabelSession(footage, general_features(footage.drives), tmp_path / "labels.csv")
     for position in range(0, len(footage), 25):

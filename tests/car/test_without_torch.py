@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.export import export_bundle
+from donkey_aicc.nets.onnx_export import export_bundle
 from donkey_aicc.nets.preprocess import to_model_image
 from donkey_aicc.scoring.stream import StreamScorer
 from tests.monitor_under_test import SETTINGS, add_calibrator, make_bundle

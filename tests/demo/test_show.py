@@ -8,7 +8,7 @@ from PIL import Image
 
 from donkey_aicc import channels
 from donkey_aicc.calibration.calibrator_file import load_calibrator
-from donkey_aicc.demo.movie import make_movie
+from donkey_aicc.demo.demo_movie import make_movie
 from donkey_aicc.demo.recorded_drive import RecordedDrive, read_drive
 from donkey_aicc.demo.saved import draw_pair, story_of, told
 from donkey_aicc.demo.show import FAULT, show, show_saved

@@ -7,9 +7,9 @@ import pytest
 
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.labelling.answers import CLASSES, NEIGHBOURS, SKIP, SPREAD, STRETCH, UNSURE, Answer
+from donkey_aicc.labelling.label_summary import doubts, summary
 from donkey_aicc.labelling.proposal import NO_LABEL
 from donkey_aicc.labelling.session import LabelSession, answers_path
-from donkey_aicc.labelling.summary import doubts, summary
 from donkey_aicc.tubs.labels import read_label_csv
 
 

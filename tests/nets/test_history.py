@@ -10,7 +10,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.history import LAGS, NO_HISTORY, History, frames_in, input_channels, lagged, stacked, without_past
-from donkey_aicc.nets.imagined import ImaginedPredictor
+from donkey_aicc.nets.imagined_predictor import ImaginedPredictor
 from donkey_aicc.nets.manifest import HISTORY, Manifest, write_manifest
 from donkey_aicc.nets.preprocess import ActionStats, images_to_tensor
 from donkey_aicc.nets.safety_cnn import SafetyCNN

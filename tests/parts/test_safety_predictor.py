@@ -11,7 +11,7 @@ from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
 from donkey_aicc.scoring.randomness import FrameRandomness
-from donkey_aicc.scoring.tta import predict_tta
+from donkey_aicc.scoring.tta_views import predict_tta
 
 
 def test_prediction_is_a_plain_list_of_one_float_per_horizon(bundle, camera):

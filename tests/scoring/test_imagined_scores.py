@@ -3,9 +3,9 @@ import pytest
 import torch
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.imagined import ImaginedPredictor
+from donkey_aicc.nets.imagined_predictor import ImaginedPredictor
 from donkey_aicc.nets.preprocess import images_to_tensor
-from donkey_aicc.scoring.imagined import imagine_drives
+from donkey_aicc.scoring.imagined_scores import imagine_drives
 from donkey_aicc.scoring.imagined_table import ImaginedTable
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.settings import ScoreSettings

@@ -14,14 +14,14 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.history import History
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.nets.shapes import FEATURE_SIZE, LATENT_CHANNELS
-from donkey_aicc.scoring.dynamics import ROLLOUT_FEATURES
+from donkey_aicc.scoring.disagreement import ROLLOUT_FEATURES
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
 from donkey_aicc.scoring.mc_dropout import McDropout
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable, concatenate, horizon_labels
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
-from donkey_aicc.scoring.tta import predict_tta
+from donkey_aicc.scoring.tta_views import predict_tta
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle

@@ -7,13 +7,13 @@ import torch
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.nets.preprocess import images_to_array, images_to_tensor
 from donkey_aicc.nets.torch_runtime import TorchRuntime
+from donkey_aicc.scoring.batch_scoring import lane_groups
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.randomness import FrameRandomness
-from donkey_aicc.scoring.score import lane_groups
 from donkey_aicc.scoring.score_table import COLUMNS, HORIZONS
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
-from donkey_aicc.scoring.tta import predict_tta
+from donkey_aicc.scoring.tta_views import predict_tta
 
 SMALL = ScoreSettings(samples=2, rollout_steps=3, rollout_every=4, context=5, seed=3)
 BATCH = BatchSettings(lanes=2, dropout_passes=3)

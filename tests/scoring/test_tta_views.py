@@ -5,8 +5,8 @@ import torch
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.preprocess import images_to_array
 from donkey_aicc.nets.torch_runtime import TorchRuntime
-from donkey_aicc.scoring import tta
-from donkey_aicc.scoring.tta import input_views, predict_tta, tta_views
+from donkey_aicc.scoring import tta_views as tta
+from donkey_aicc.scoring.tta_views import input_views, predict_tta, tta_views
 
 
 def rng(seed=0):

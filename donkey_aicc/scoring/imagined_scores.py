@@ -9,12 +9,12 @@ from torch import Tensor
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.dynamics import State
-from donkey_aicc.nets.imagined import ImaginedPredictor
+from donkey_aicc.nets.imagined_predictor import ImaginedPredictor
 from donkey_aicc.nets.inference import for_inference
 from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.progress import Progress
+from donkey_aicc.scoring.batch_scoring import Drive, check_sequences, lane_groups
 from donkey_aicc.scoring.imagined_table import ImaginedTable, concatenate_imagined
-from donkey_aicc.scoring.score import Drive, check_sequences, lane_groups
 from donkey_aicc.scoring.settings import ScoreSettings
 
 if TYPE_CHECKING:

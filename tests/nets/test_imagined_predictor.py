@@ -3,7 +3,7 @@ import torch
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.imagined import ImaginedPredictor
+from donkey_aicc.nets.imagined_predictor import ImaginedPredictor
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
 

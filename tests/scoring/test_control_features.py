@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.scoring.features import CONTROL_FEATURES, ControlFeatures, cross_correlation_peak, high_frequency_ratio
+from donkey_aicc.scoring.control_features import CONTROL_FEATURES, ControlFeatures, cross_correlation_peak, high_frequency_ratio
 from tests.scoring.reference import features_of_window
 
 rng = np.random.default_rng(3)
