@@ -27,7 +27,6 @@ SIBLINGS = {
     "resources": {"errors"},
     "calibration": {"tubs"},
     "demo": {"car"},
-    "cli": {"commands"},
     "__main__": {"cli"},
 }
 LAYER_OF = {name: number for number, names in enumerate(LAYERS, start=1) for name in names}
