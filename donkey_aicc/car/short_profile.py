@@ -2,7 +2,7 @@
 
 from typing import Any
 
-TICKS = 20_000  # that are remembered, at least half of them
+TICKS = 4_000  # that are remembered, at least half of them
 
 
 class _Newest(list):  # type: ignore[type-arg]  # donkeycar takes slices of it
