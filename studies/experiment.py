@@ -9,18 +9,22 @@ from donkey_aicc.errors import one_of
 from donkey_aicc.nets.pilot_file import load_pilot
 from donkey_aicc.resources import models_dir
 from donkey_aicc.simulator.tracks import make_track
+from studies import drive_stages, open_loop
 from studies import experiment_stages as stages
-from studies import open_loop
 from studies.experiment_stages import Experiment
 from studies.layout import Layout, claim
 from studies.study_presets import PRESETS
 
 STAGES: tuple[tuple[str, Callable[[Experiment], None]], ...] = (
-    ("nominal drives", stages.record_nominal),
+    ("nominal drives", drive_stages.record_nominal),
+    ("severities", drive_stages.set_severities),
     ("training", stages.train),
-    ("drives under the four protocols", stages.record_protocols),
-    ("scores", stages.score),
+    ("drives under faults to learn from", drive_stages.record_driven),
+    ("scores to fit on", stages.score_for_fit),
     ("calibrator", stages.calibrate),
+    ("freeze", drive_stages.write_freeze),
+    ("drives under the four protocols", drive_stages.record_protocols),
+    ("scores to judge by", stages.score_for_test),
     ("evaluation and report", stages.evaluate_and_report),
 )
 OPEN_LOOP_STAGE = (open_loop.STAGE, open_loop.compare_in_both_loops)

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +14,26 @@ from donkey_aicc.calibration.calibrator_file import weights_fingerprint
 from donkey_aicc.calibration.catalogue import DEFAULT_METHOD
 from donkey_aicc.evaluation.score_files import IMAGINED, write_mark
 from donkey_aicc.faults.severity_ladder import FamilyLadder
-from donkey_aicc.files import read_json, write_json
+from donkey_aicc.files import read_json, sha256_of, write_json
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.progress import progress
 from donkey_aicc.scoring.imagined_scores import imagine_drives
 from donkey_aicc.scoring.imagined_table import ImaginedTable
-from donkey_aicc.scoring.parallel import cluster_client, score_drives
+from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.simulator.driving import Marshal
-from donkey_aicc.simulator.record_drives import DrivePlan, plan_nominal, plan_protocol, record, record_one
 from donkey_aicc.simulator.tracks import make_track
 from donkey_aicc.training.pipeline import Plan, train_bundle
 from donkey_aicc.training.presets import preset_named
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.load import load_drives
+from donkey_aicc.tubs.splits import Split
 from donkey_aicc.tubs.tub_contents import numbers
 from donkey_aicc.tubs.tub_reader import read_v2_tub
 from studies.layout import Layout
 from studies.study_presets import ExperimentPreset
 
 RATE_HZ = 20.0  # of the simulated drives
+FITTED_ON = ("calibration", "augmented", "driven")  # score tables
 
 
 @dataclass(frozen=True)
@@ -67,36 +67,6 @@ class Experiment:
         return shlex.join(words + [word for override in self.overrides for word in ("--set", override)])
 
 
-def record_nominal(experiment: Experiment) -> None:
-    preset = experiment.preset
-    plans = plan_nominal(
-        experiment.layout.nominal, experiment.track, preset.nominal_drives, preset.nominal_frames, experiment.seed
-    )
-    _record(experiment, plans)
-
-
-def _record(experiment: Experiment, plans: list[DrivePlan]) -> None:
-    if experiment.cluster is None:
-        record(plans, experiment.pilot, experiment.workers)
-        return
-    missing = [plan for plan in plans if not plan.path.exists()]  # its workers see the same folders
-    with cluster_client(experiment.cluster) as client:
-        done = client.map(record_one, [replace(plan, path=plan.path.absolute()) for plan in missing], model=experiment.pilot)
-        for future in progress(done, "recording drives", total=len(done), unit="drive"):
-            future.result()
-
-
-def record_protocols(experiment: Experiment) -> None:
-    preset = experiment.preset
-    plans = []
-    for protocol, runs in preset.runs.items():
-        folder = experiment.layout.protocol(protocol)
-        plans += plan_protocol(
-            folder, experiment.track, protocol, preset.severities, runs, preset.ood_frames[protocol], experiment.seed
-        )
-    _record(experiment, plans)
-
-
 def train(experiment: Experiment) -> None:
     layout = experiment.layout
     if (layout.bundle / "manifest.json").exists():
@@ -106,7 +76,8 @@ def train(experiment: Experiment) -> None:
     preset, overrides = preset_named(size.training_preset, (*size.training, *experiment.overrides))
     train_bundle(
         loaded.sequences,
-        Plan(
+        split=_split(loaded.sequences),
+        plan=Plan(
             preset=preset,
             out=layout.bundle,
             overrides=overrides,
@@ -120,23 +91,26 @@ def train(experiment: Experiment) -> None:
     )
 
 
-def score(experiment: Experiment) -> None:
-    """Calibration, D_aug, nominal test and every protocol, each in a file of its own; then the second predictor kind."""
-    layout = experiment.layout
-    names = ["calibration", "augmented", "test", *(f"ood_{protocol}" for protocol in experiment.preset.runs), IMAGINED]
-    if all(layout.scores(name).exists() for name in names):
+def _split(drives: list[Drive]) -> Split:
+    """By the names of the tubs: each was driven for its side."""
+    ordered = sorted(drives, key=lambda drive: drive.id)
+    train, calibration, test = ([one for one in ordered if one.tub.startswith(side)] for side in ("train", "calibration", "test"))
+    return Split(train, calibration, test)
+
+
+def score_for_fit(experiment: Experiment) -> None:
+    """Everything a calibrator is fitted on, each in a file: calibration drives, D_aug as made and as driven."""
+    layout, preset = experiment.layout, experiment.preset
+    if all(layout.scores(name).exists() for name in FITTED_ON):
         return
     bundle = Bundle.load(layout.bundle)
-    nominal = _load(experiment, bundle, layout.nominal)
-    calibration = calibration_drives(bundle, nominal)
+    calibration = calibration_drives(bundle, _load(experiment, bundle, layout.nominal))
     _score_to(experiment, bundle, "calibration", lambda: calibration)
-    _score_to(experiment, bundle, "test", lambda: calibration_drives(bundle, nominal, "test"))
     if not layout.scores("augmented").exists():
-        settings, preset = experiment.preset.scoring, experiment.preset
         augmented = build_augmented(
             bundle,
             calibration,
-            settings,
+            preset.scoring,
             experiment.model_seed,
             experiment.workers,
             preset.augmented_rows,
@@ -145,20 +119,26 @@ def score(experiment: Experiment) -> None:
         )
         write_json(layout.ladders, {family: ladder.to_json() for family, ladder in augmented.ladders.items()})
         augmented.table.save(layout.scores("augmented"))
-    write_mark(layout.scores("test").parent, weights_fingerprint(bundle))
-    for protocol in experiment.preset.runs:
-        _score_to(experiment, bundle, f"ood_{protocol}", lambda: _load(experiment, bundle, layout.protocol(protocol)))  # noqa: B023
-    _imagine(experiment, bundle, nominal)
+    _score_to(experiment, bundle, "driven", lambda: without_warm_up(_load(experiment, bundle, layout.driven), bundle))
 
 
-def _imagine(experiment: Experiment, bundle: Bundle, nominal: list[Drive]) -> None:
+def score_for_test(experiment: Experiment) -> None:
+    """Nominal test drives and every protocol, each in a file; then the second predictor kind."""
     layout = experiment.layout
-    if layout.scores(IMAGINED).exists():
+    names = ["test", *(f"ood_{protocol}" for protocol in experiment.preset.runs), IMAGINED]
+    if all(layout.scores(name).exists() for name in names):
         return
-    drives = calibration_drives(bundle, nominal, "test")
+    bundle = Bundle.load(layout.bundle)
+    write_mark(layout.scores("test").parent, weights_fingerprint(bundle))
+    test = calibration_drives(bundle, _load(experiment, bundle, layout.nominal), "test")
+    _score_to(experiment, bundle, "test", lambda: test)
+    drives = list(test)
     for protocol in experiment.preset.runs:
-        drives += _load(experiment, bundle, layout.protocol(protocol))
-    imagine_drives(bundle, drives, experiment.preset.scoring).save(layout.scores(IMAGINED))
+        faulty = without_warm_up(_load(experiment, bundle, layout.protocol(protocol)), bundle)
+        _score_to(experiment, bundle, f"ood_{protocol}", faulty.copy)
+        drives += faulty
+    if not layout.scores(IMAGINED).exists():
+        imagine_drives(bundle, drives, experiment.preset.scoring).save(layout.scores(IMAGINED))
 
 
 def _score_to(experiment: Experiment, bundle: Bundle, name: str, sequences: Callable[[], list[Drive]]) -> None:
@@ -178,6 +158,12 @@ def _score_to(experiment: Experiment, bundle: Bundle, name: str, sequences: Call
     table.save(path)
 
 
+def without_warm_up(drives: list[Drive], bundle: Bundle) -> list[Drive]:
+    """Without the part of the warm-up that no frame under the fault has in its context: it would be scored for nothing."""
+    unused = Marshal().warm_up_frames - bundle.manifest.context
+    return [drive.part(unused, len(drive)) for drive in drives if len(drive) > unused + bundle.manifest.context]
+
+
 def _load(experiment: Experiment, bundle: Bundle, folder: Path) -> list[Drive]:
     manifest = bundle.manifest
     loaded = load_drives([folder], tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=experiment.layout.cache)
@@ -191,7 +177,7 @@ def calibrate(experiment: Experiment) -> None:
         return
     stored_ladders = read_json(layout.ladders, f"remove {layout.ladders.parent} and run again")
     ladders = {family: FamilyLadder.from_json(stored) for family, stored in stored_ladders.items()}
-    augmented = Augmented(ScoreTable.load(layout.scores("augmented")), ladders)
+    augmented = Augmented(ScoreTable.load(layout.scores("augmented")), ladders, ScoreTable.load(layout.scores("driven")))
     calibration = ScoreTable.load(layout.scores("calibration"))
     result = calibrate_bundle(bundle, calibration, augmented, experiment.preset.scoring, DEFAULT_METHOD, experiment.model_seed)
     for warning in result.about["warnings"]:
@@ -204,25 +190,33 @@ def evaluate_and_report(experiment: Experiment) -> None:
     from donkey_aicc.evaluation.early_warning import Driving
     from donkey_aicc.evaluation.report import write_report
     from donkey_aicc.evaluation.study import evaluate
-    from studies.paper_numbers import PAPER
+    from studies.paper_numbers import PAPER, PAPER_SAFE_SHARES
 
     layout, preset = experiment.layout, experiment.preset
     bundle = Bundle.load(layout.bundle)
     ood = {protocol: ScoreTable.load(layout.scores(f"ood_{protocol}")) for protocol in preset.runs}
-    calibration, augmented, test = (ScoreTable.load(layout.scores(name)) for name in ("calibration", "augmented", "test"))
+    calibration, test = (settled(ScoreTable.load(layout.scores(name)), preset.settled_frames) for name in ("calibration", "test"))
+    augmented, driven = (ScoreTable.load(layout.scores(name)) for name in ("augmented", "driven"))
     results = evaluate(
         calibration,
         augmented,
         test,
         ood,
+        driven=driven,
+        published_shares=PAPER_SAFE_SHARES,
         seeds=preset.split_seeds,
         seed=experiment.model_seed,
         driving=Driving(Marshal().departed_m, RATE_HZ, _frames_per_lap(experiment)),
         imagined=ImaginedTable.load(layout.scores(IMAGINED)),
         runtime=measure_runtime(bundle, timed_calibrators(calibration, augmented), preset.scoring),
-        about=experiment.about(),
+        about=experiment.about() | {"frozen": sha256_of(layout.frozen)},
     )
     write_report(results, layout.report, PAPER)
+
+
+def settled(nominal: ScoreTable, frames: int) -> ScoreTable:
+    """Without the frames soon after a start: those of the protocols come after as many nominal ones, and must be like them."""
+    return nominal.select(nominal.step >= frames)
 
 
 def _frames_per_lap(experiment: Experiment) -> float:

@@ -25,6 +25,18 @@ class Layout:
         return self.out / "data" / name
 
     @property
+    def driven(self) -> Path:
+        return self.out / "data" / "driven"
+
+    @property
+    def severities(self) -> Path:
+        return self.out / "severities.json"
+
+    @property
+    def frozen(self) -> Path:
+        return self.out / "frozen.json"
+
+    @property
     def bundle(self) -> Path:
         return self.out / "bundle"
 

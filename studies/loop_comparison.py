@@ -12,11 +12,10 @@ import numpy as np
 
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.cells import rounded
-from donkey_aicc.evaluation.intervals import interval_cell
+from donkey_aicc.evaluation.cells import interval_cell, rounded
+from donkey_aicc.evaluation.drive_auroc import DriveDraws, DriveWins
 from donkey_aicc.evaluation.ood_detection import OOD_ROWS, ood_scores
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
-from studies.drive_auroc import DriveDraws, DriveWins
 from studies.loop_conclusion import conclude
 
 OPEN_LOOP = "open_loop"

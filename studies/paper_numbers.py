@@ -54,6 +54,8 @@ PAPER_DATA: dict[str, dict[str, float]] = {
     "latency": {"sequences": 5, "frames": 2575, "safe_percent": 42.6},
 }
 
+PAPER_SAFE_SHARES = {name: row["safe_percent"] / 100.0 for name, row in PAPER_DATA.items() if name != "nominal"}
+
 # Error of the aggregated reliability diagram, as a share.
 PAPER_RELIABILITY_ERROR = {"none": 0.270, "tta_rho_delta": 0.112}
 

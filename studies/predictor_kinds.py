@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.intervals import interval_cell
+from donkey_aicc.evaluation.cells import interval_cell
+from donkey_aicc.evaluation.drive_auroc import DriveDraws, DriveWins
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.history import LAGS, NO_HISTORY, input_channels
@@ -27,7 +28,6 @@ from donkey_aicc.training.trainer import Run, fit
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.split_units import choose_method
 from donkey_aicc.tubs.splits import Split, carve_validation, split_sequences
-from studies.drive_auroc import DriveDraws, DriveWins
 
 PRESENT = "present"
 KINDS = {"direct": NO_HISTORY, "history": LAGS}

@@ -1,9 +1,10 @@
 """How large an experiment is. What is measured, and how, does not depend on it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from donkey_aicc.faults.d_aug import SEVERITIES
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
+from donkey_aicc.simulator.driving import Marshal
 
 
 @dataclass(frozen=True)
@@ -12,67 +13,89 @@ class ExperimentPreset:
 
     name: str
     training_preset: str
-    nominal_drives: int
-    nominal_frames: tuple[int, int]
+    nominal: dict[str, tuple[int, tuple[int, int]]]  # side -> drives, frames per drive from-to
     runs: dict[str, int]
     severities: tuple[int, ...]
     ood_frames: dict[str, int]  # per drive, the 200 nominal ones at its start included
+    driven_severities: tuple[int, ...]  # of the faults to learn from, one drive each
+    driven_frames: int
     augmented_rows: int  # usable frames of each D_aug piece
     augmented_severities: tuple[int, ...] = SEVERITIES
     ladder_frames: int = 400  # calibration frames on which the D_aug severities are set
     training: tuple[str, ...] = ()  # overrides of that preset
     scoring: ScoreSettings = field(default_factory=ScoreSettings)
     batch: BatchSettings = field(default_factory=BatchSettings)
+    settled_frames: int = Marshal().warm_up_frames  # nominal frames count from here on, as protocol frames do
+    severity_frames: int = 120  # frames on which the strengths of Dark and Blur are set
     split_seeds: int = 5
     loop_drives: int = 4  # per fault and severity, in closed and in open loop each
     loop_frames: int = 360
     loop_severities: tuple[int, ...] = (1, 3, 5)
 
 
-_FULL = ExperimentPreset(
+def _everywhere(value: int) -> dict[str, int]:
+    return dict.fromkeys(("dark", "blur", "bias", "latency"), value)
+
+
+_QUICK = ExperimentPreset(
     name="quick",
     training_preset="quick",
-    nominal_drives=25,
-    nominal_frames=(500, 1000),
+    nominal={"train": (24, (400, 700)), "calibration": (12, (600, 900)), "test": (12, (600, 900))},
     # At least the paper's 7/8/17/5 sequences and 4858/4703/10117/2575 frames, and 4 runs of every severity.
-    runs={"dark": 4, "blur": 4, "bias": 5, "latency": 4},
+    runs=_everywhere(4),
     severities=(1, 2, 3, 4, 5),
-    ood_frames={"dark": 500, "blur": 500, "bias": 740, "latency": 420},
-    augmented_rows=80,
+    ood_frames={"dark": 460, "blur": 460, "bias": 620, "latency": 420},
+    driven_severities=(3, 5),
+    driven_frames=400,
+    augmented_rows=40,
+    augmented_severities=(1, 3, 5),
+    # For two shared cores: two thirds of the preset's epochs, half the samples of the dynamics net at half the rate.
+    training=("vae.epochs=4", "dynamics.epochs=12", "dynamics.windows=256", "safety.epochs=6"),
+    scoring=ScoreSettings(samples=10, rollout_every=20),
+    batch=BatchSettings(dropout_passes=5),
 )
 
 PRESETS = {
-    "paper": ExperimentPreset(**{**vars(_FULL), "name": "paper", "training_preset": "paper"}),
-    "quick": _FULL,
-    # For repetitions (other seeds, other tracks) at a third of the cost: half the nominal frames, a shorter training, a third
-    # of the protocol frames, a rollout every 20 frames.
-    "small": ExperimentPreset(
-        name="small",
-        training_preset="quick",
-        nominal_drives=25,
-        nominal_frames=(350, 500),
-        runs=dict.fromkeys(("dark", "blur", "bias", "latency"), 2),
-        severities=(1, 2, 3, 4, 5),
-        ood_frames={"dark": 420, "blur": 420, "bias": 500, "latency": 400},
-        augmented_rows=40,
-        ladder_frames=300,
-        training=("vae.epochs=4", "dynamics.epochs=10", "dynamics.windows=192"),
-        scoring=ScoreSettings(rollout_every=20),
+    "paper": replace(
+        _QUICK,
+        name="paper",
+        training_preset="paper",
+        training=(),
+        driven_severities=SEVERITIES,
+        augmented_rows=80,
+        augmented_severities=SEVERITIES,
+        scoring=ScoreSettings(),
+        batch=BatchSettings(),
     ),
-    "tiny": ExperimentPreset(
+    "quick": _QUICK,
+    # For repetitions (other seeds, other tracks) at half the cost: fewer and shorter drives.
+    "small": replace(
+        _QUICK,
+        name="small",
+        nominal={"train": (20, (300, 450)), "calibration": (12, (350, 450)), "test": (12, (350, 450))},
+        runs=_everywhere(2),
+        ood_frames=_everywhere(400),
+        driven_frames=360,
+        ladder_frames=300,
+    ),
+    "tiny": replace(
+        _QUICK,
         name="tiny",
         training_preset="tiny",
-        nominal_drives=14,
-        nominal_frames=(155, 165),
-        runs=dict.fromkeys(("dark", "blur", "bias", "latency"), 1),
+        nominal={"train": (8, (155, 165)), "calibration": (3, (155, 165)), "test": (2, (155, 165))},
+        runs=_everywhere(1),
         severities=(2, 5),
-        ood_frames=dict.fromkeys(("dark", "blur", "bias", "latency"), 280),
+        ood_frames=_everywhere(265),
+        driven_severities=(5,),
+        driven_frames=260,
         augmented_rows=5,
         augmented_severities=(2, 5),
         ladder_frames=40,
-        training=("vae.epochs=1", "safety.epochs=1"),
+        training=("vae.epochs=1", "safety.epochs=3"),
         scoring=ScoreSettings(samples=3, rollout_steps=5, views=3),
         batch=BatchSettings(dropout_passes=2),
+        settled_frames=100,
+        severity_frames=8,
         split_seeds=2,
         loop_drives=2,
         loop_frames=220,

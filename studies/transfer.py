@@ -16,6 +16,7 @@ from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.load import load_drives
+from studies.experiment_stages import FITTED_ON, settled, without_warm_up
 from studies.layout import ABOUT, Layout, claim
 from studies.study_presets import PRESETS, ExperimentPreset
 
@@ -51,7 +52,7 @@ def read_about(layout: Layout) -> dict[str, Any]:
 def plan_transfer(bundle_of: str | Path, drives_of: str | Path, out: str | Path, workers: int = 2) -> Transfer:
     """Refuse unfinished experiments before anything long starts."""
     transfer = Transfer(Layout(Path(bundle_of)), Layout(Path(drives_of)), Layout(Path(out)), workers)
-    needed = [transfer.bundle_of.bundle, *(transfer.bundle_of.scores(name) for name in ("calibration", "augmented"))]
+    needed = [transfer.bundle_of.bundle, *(transfer.bundle_of.scores(name) for name in FITTED_ON)]
     needed += [transfer.drives_of.bundle / "manifest.json", transfer.drives_of.nominal]
     needed += [transfer.drives_of.protocol(protocol) for protocol in transfer.preset.runs]
     for path in needed:
@@ -64,7 +65,7 @@ def run_transfer(transfer: Transfer) -> dict[str, Any]:
     """Score, evaluate, write the report; scores that are there already are kept. Returns the results."""
     from donkey_aicc.evaluation.report import write_report
     from donkey_aicc.evaluation.study import evaluate
-    from studies.paper_numbers import PAPER
+    from studies.paper_numbers import PAPER, PAPER_SAFE_SHARES
 
     claim(transfer.out, transfer.about())
     bundle = Bundle.load(transfer.bundle_of.bundle)
@@ -72,16 +73,23 @@ def run_transfer(transfer: Transfer) -> dict[str, Any]:
     nominal = calibration_drives(
         Bundle.load(transfer.drives_of.bundle), _load(transfer, bundle, transfer.drives_of.nominal), "test"
     )
-    test = _scored(transfer, bundle, "test", nominal)
+    test = settled(_scored(transfer, bundle, "test", nominal), transfer.preset.settled_frames)
     ood = {}
     for protocol in transfer.preset.runs:
-        ood[protocol] = _scored(
-            transfer, bundle, f"ood_{protocol}", _load(transfer, bundle, transfer.drives_of.protocol(protocol))
-        )
-    calibration, augmented = (ScoreTable.load(transfer.bundle_of.scores(name)) for name in ("calibration", "augmented"))
+        faulty = without_warm_up(_load(transfer, bundle, transfer.drives_of.protocol(protocol)), bundle)
+        ood[protocol] = _scored(transfer, bundle, f"ood_{protocol}", faulty)
+    calibration, augmented, driven = (ScoreTable.load(transfer.bundle_of.scores(name)) for name in FITTED_ON)
     about = transfer.about()
     results = evaluate(
-        calibration, augmented, test, ood, seeds=transfer.preset.split_seeds, seed=about["model_seed"], about=about
+        settled(calibration, transfer.preset.settled_frames),
+        augmented,
+        test,
+        ood,
+        driven=driven,
+        published_shares=PAPER_SAFE_SHARES,
+        seeds=transfer.preset.split_seeds,
+        seed=about["model_seed"],
+        about=about,
     )
     write_report(results, transfer.out.report, PAPER)
     return results

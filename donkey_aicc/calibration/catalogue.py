@@ -46,6 +46,7 @@ KINDS: dict[str, type[Calibrator]] = {
 }
 
 BASELINES = ("none", "temperature", "platt", "isotonic", "histogram", "dac")  # the paper's
+MORE_BASELINES = ("ets", "venn_abers", "dac_authors", "dac_fitted")  # what a reviewer would ask for
 ABLATION = ("shrinkage", "no_tta", "tta", "tta_delta", "tta_rho", "tta_rho_delta")
 FURTHER = (
     "tta_rho_two_sided",

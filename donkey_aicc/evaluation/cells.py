@@ -7,6 +7,7 @@ import numpy as np
 
 from donkey_aicc.evaluation.metrics import Measured
 
+LEVEL = 0.95  # of every interval
 Cell = dict[str, Any]  # {"value": x} or {"value": null, "reason": why}; spreads add mean, std and values
 
 
@@ -55,3 +56,14 @@ def number_of(stored: Cell | None) -> float | None:
     if stored is None:
         return None
     return stored["mean"] if "mean" in stored else stored["value"]
+
+
+def interval_cell(values: np.ndarray, sequences: int) -> dict[str, object]:
+    """Bounds of the percentile interval, or null with the reason."""
+    defined = values[np.isfinite(values)]
+    if sequences < 2:
+        return {"low": None, "high": None, "reason": f"{sequences} sequence cannot be resampled"}
+    if not len(defined):
+        return {"low": None, "high": None, "reason": "undefined in every resample"}
+    low, high = np.quantile(defined, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
+    return {"low": rounded(low), "high": rounded(high), "draws": len(defined)}

@@ -7,11 +7,11 @@ import numpy as np
 
 from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.evaluation.binned import BINS, FIRST_BIN
-from donkey_aicc.evaluation.cells import Cell, cell, mean_of, rounded, rounded_list, spread_cell
+from donkey_aicc.evaluation.cells import Cell, cell, interval_cell, mean_of, rounded, rounded_list, spread_cell
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
 from donkey_aicc.evaluation.frontier import FRONTIER_SCORES, WEIGHTS, ood_ece_at
 from donkey_aicc.evaluation.horizons import horizon_average, horizon_weights, per_horizon
-from donkey_aicc.evaluation.intervals import interval_cell, resample
+from donkey_aicc.evaluation.intervals import resample
 from donkey_aicc.evaluation.methods import METHODS, PLUS
 from donkey_aicc.evaluation.metrics import Measured, auroc
 from donkey_aicc.evaluation.ood_detection import OOD_ROWS
@@ -74,13 +74,13 @@ def _mean(study: SplitStudy, method: str, condition: str, metric: str) -> Measur
     return study.outcomes[method][condition].mean[metric]
 
 
-def _fitted_everywhere(studies: Studies) -> list[str]:
+def fitted_everywhere(studies: Studies) -> list[str]:
     return [name for name in METHODS if all(name in study.outcomes for study in studies)]
 
 
 def intervals(studies: Studies, conditions: Sequence[Condition], draws: int, seed: int) -> dict[str, Any]:
     """Method -> quantity -> bounds; `minus_ours` compares on the same resampled drives."""
-    names = _fitted_everywhere(studies)
+    names = fitted_everywhere(studies)
     if not names:
         return {}
     drawn = resample(studies, names, conditions[0].horizons, draws, seed)
@@ -119,7 +119,7 @@ def by_horizon(studies: Studies) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for metric in HORIZON_METRICS:
         found[metric] = {}
-        for name in _fitted_everywhere(studies):
+        for name in fitted_everywhere(studies):
             found[metric][name] = {}
             for condition in _conditions(studies):
                 outcomes = [study.outcomes[name][condition].by_horizon[metric] for study in studies]
@@ -134,7 +134,7 @@ def reliability(studies: Studies, horizons: np.ndarray) -> dict[str, Any]:
     used = horizon_weights(horizons) > 0
     edges = np.linspace(0.0, 1.0, BINS + 1)[FIRST_BIN:]
     found: dict[str, Any] = {"edges": rounded_list(edges), "methods": {}}
-    for name in _fitted_everywhere(studies):
+    for name in fitted_everywhere(studies):
         total = np.zeros(1)
         for study in studies:
             for condition, outcome in study.outcomes[name].items():

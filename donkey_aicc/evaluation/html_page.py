@@ -35,7 +35,7 @@ SECTIONS = (
         ("fig:ece_by_horizon", "fig:reliability"),
         ("fig:ace_by_horizon", "fig:sce_by_horizon"),
     ),
-    Section("worth", "What the scores are worth", "Worth", ("fig:frontier", "frontier", "wilcoxon")),
+    Section("worth", "What the scores are worth", "Worth", ("fig:frontier", "frontier", "wilcoxon", "safe_share", "bounds")),
     Section(
         "ablation", "Ablation and weights", "Ablation", ("ablation", "weights", "fig:family_weights", "family_weights", "lambda")
     ),
@@ -142,7 +142,7 @@ def _summary(results: Mapping[str, Any]) -> str:
 
 def _section(section: Section, tables: Mapping[str, Table], figures: Mapping[str, tuple[str, bytes]]) -> str:
     parts = [f'<section id="{section.anchor}"><h2>{escape(section.title)}</h2>']
-    parts += [_item(name, tables, figures) for name in section.content]
+    parts += [_item(name, tables, figures) for name in section.content if name.startswith("fig:") or name in tables]
     for name in section.folded:
         title = figures[name[4:]][0] if name.startswith("fig:") and name[4:] in figures else ""
         title = tables[name].title if name in tables else title

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from donkey_aicc.evaluation.binned import ece_of_sums
-from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.evaluation.conditions import NOMINAL
 from donkey_aicc.evaluation.horizons import horizon_mean
 from donkey_aicc.evaluation.split_study import SplitStudy
 
-LEVEL = 0.95
 Draws = dict[str, np.ndarray]  # quantity -> (draws,)
 
 
@@ -27,17 +25,6 @@ def resample(
     counts = {condition: _drawn_counts(rng, len(outcome.sums), draws) for condition, outcome in first.items()}
     split = np.arange(draws) % len(studies)
     return {method: _draws_of(method, studies, counts, split, horizons) for method in methods}
-
-
-def interval_cell(values: np.ndarray, sequences: int) -> dict[str, object]:
-    """Bounds of the percentile interval, or null with the reason."""
-    defined = values[np.isfinite(values)]
-    if sequences < 2:
-        return {"low": None, "high": None, "reason": f"{sequences} sequence cannot be resampled"}
-    if not len(defined):
-        return {"low": None, "high": None, "reason": "undefined in every resample"}
-    low, high = np.quantile(defined, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
-    return {"low": rounded(low), "high": rounded(high), "draws": len(defined)}
 
 
 def _drawn_counts(rng: np.random.Generator, sequences: int, draws: int) -> np.ndarray:

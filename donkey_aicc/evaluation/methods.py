@@ -5,7 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from donkey_aicc.calibration.base import Calibrator
-from donkey_aicc.calibration.catalogue import ABLATION, BASELINES, CONTROLS, FURTHER, OURS, make_calibrator
+from donkey_aicc.calibration.catalogue import (
+    ABLATION,
+    BASELINES,
+    CONTROLS,
+    FURTHER,
+    LABELLED,
+    MORE_BASELINES,
+    OURS,
+    make_calibrator,
+)
 from donkey_aicc.calibration.controls import UniformHeating, UniformShift
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.statistics import Scores
@@ -19,7 +28,13 @@ HEATED_TO_OURS = "uniform_heating"
 HEATED_TO_PLUS = "uniform_heating_plus"
 SHIFTED_TO_PLUS = "uniform_shift"
 
-GROUPS = {"baseline": "Baselines", "ablation": "Ours and its ablation", "further": "Further scores", "control": "Controls"}
+GROUPS = {
+    "baseline": "Baselines",
+    "ablation": "Ours and its ablation",
+    "further": "Further scores",
+    "control": "Controls",
+    "labelled": "Needs labels while driving",
+}
 
 
 @dataclass(frozen=True)
@@ -37,7 +52,13 @@ def _label(name: str) -> str:
 
 METHODS: dict[str, Method] = {
     name: Method(name, _label(name), group)
-    for group, names in (("baseline", BASELINES), ("ablation", ABLATION), ("further", FURTHER), ("control", CONTROLS))
+    for group, names in (
+        ("baseline", (*BASELINES, *MORE_BASELINES)),
+        ("ablation", ABLATION),
+        ("further", FURTHER),
+        ("control", CONTROLS),
+        ("labelled", LABELLED),
+    )
     for name in names
 }
 METHODS[HEATED_TO_OURS] = Method(HEATED_TO_OURS, "Uniform heating to ours' nominal ECE", "control")

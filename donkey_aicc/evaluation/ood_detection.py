@@ -1,8 +1,13 @@
 """How well each score tells nominal frames from anomalous ones (paper, Section V-B, Q1)."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.evaluation.cells import interval_cell
+from donkey_aicc.evaluation.drive_auroc import DriveDraws, DriveWins
 from donkey_aicc.evaluation.metrics import Measured, auroc
 from donkey_aicc.scoring.score_table import ScoreTable
 
@@ -49,3 +54,26 @@ def ood_auroc(nominal: ScoreTable, anomalous: ScoreTable, statistics: ScoreStati
     y = np.concatenate([np.zeros(len(nominal)), np.ones(len(anomalous))])
     calm, odd = ood_scores(nominal, statistics), ood_scores(anomalous, statistics)
     return {name: auroc(np.concatenate([calm[name], odd[name]]), y) for name in OOD_ROWS}
+
+
+def ood_intervals(
+    nominal: ScoreTable, odd: Mapping[str, ScoreTable], statistics: ScoreStatistics, draws: int, seed: int
+) -> dict[str, dict[str, Any]]:
+    """row -> protocol and `ood_mean` -> 95 % bounds of the AUROC when whole drives are drawn anew; valid frames only."""
+    calm, calm_drive = ood_scores(nominal, statistics), np.unique(nominal.sequence, return_inverse=True)[1]
+    drawn: dict[str, dict[str, np.ndarray]] = {row: {} for row in OOD_ROWS}
+    fewest = len(np.unique(nominal.sequence))
+    for number, (protocol, table) in enumerate(odd.items()):
+        scores, drive = ood_scores(table, statistics), np.unique(table.sequence, return_inverse=True)[1]
+        shape = (int(drive.max(initial=-1)) + 1, int(calm_drive.max(initial=-1)) + 1)
+        fewest = min(fewest, shape[0])
+        chosen = DriveDraws.make(*shape, draws, seed + number)
+        for row in OOD_ROWS:
+            if np.isfinite(scores[row]).all() and np.isfinite(calm[row]).all():
+                drawn[row][protocol] = chosen.auroc(DriveWins.count(scores[row], drive, calm[row], calm_drive, shape))
+    found: dict[str, dict[str, Any]] = {}
+    for row, by_protocol in drawn.items():
+        found[row] = {protocol: interval_cell(values, fewest) for protocol, values in by_protocol.items()}
+        if len(by_protocol) == len(odd) and odd:
+            found[row]["ood_mean"] = interval_cell(np.mean(list(by_protocol.values()), axis=0), fewest)
+    return found

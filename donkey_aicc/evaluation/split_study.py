@@ -38,6 +38,8 @@ class Outcome:
     mean: dict[str, Measured]  # metric -> horizon average
     sums: np.ndarray  # (sequences, K, bins, 3) for resampling and reliability diagrams
     nll_sums: np.ndarray  # (sequences, K, 2): count and summed NLL
+    safe_sums: np.ndarray  # both again for the safe frames alone
+    safe_nll_sums: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class SplitStudy:
 def study_split(
     calibration: ScoreTable,
     augmented: ScoreTable,
+    driven: ScoreTable | None,
     sources: Sequence[str],
     conditions: Sequence[Condition],
     folds: int,
@@ -63,7 +66,7 @@ def study_split(
 ) -> SplitStudy:
     """Fit on the given calibration sequences and what D_aug made of them; measure on the fixed conditions."""
     chosen = calibration.of_sequences(sources)
-    pool = build_pool(chosen, of_sources(augmented, list(sources)), folds=folds, seed=seed)
+    pool = build_pool(chosen, of_sources(augmented, list(sources)), folds=folds, seed=seed, driven=driven)
     scores = {condition.name: pool.statistics.scores(condition.table) for condition in conditions}
     fitted = fit_methods(chosen, pool, conditions[0], scores[NOMINAL])
     outcomes: dict[str, dict[str, Outcome]] = {}
@@ -92,7 +95,15 @@ def _outcome(fitted: Fitted, name: str, condition: Condition, scores: Scores, na
     by_horizon = {metric: per_horizon(METRICS[metric], confidence, labels) for metric in METRICS if metric != "ece"}
     by_horizon["ece"] = _eces(sums)
     mean = {metric: horizon_average(values, horizons) for metric, values in by_horizon.items()}
-    return Outcome(by_horizon, mean, sums, _nll_sums(confidence, labels, number, len(names)))
+    safe = np.where(labels > 0.5, labels, np.nan)
+    return Outcome(
+        by_horizon,
+        mean,
+        sums,
+        _nll_sums(confidence, labels, number, len(names)),
+        safe_sums=bin_sums(confidence, safe, number, len(names)),
+        safe_nll_sums=_nll_sums(confidence, safe, number, len(names)),
+    )
 
 
 def _eces(sums: np.ndarray) -> list[Measured]:

@@ -15,6 +15,7 @@ from donkey_aicc.calibration.pool import Pool, build_pool
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation import collect
 from donkey_aicc.evaluation.alarm_metrics import measure_alarm
+from donkey_aicc.evaluation.bounds import bounds
 from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition, describe, evaluated_conditions
 from donkey_aicc.evaluation.early_warning import Driving, early_warning
@@ -23,8 +24,10 @@ from donkey_aicc.evaluation.input_checks import check_inputs
 from donkey_aicc.evaluation.lambda_sensitivity import LAMBDAS, lambda_sensitivity
 from donkey_aicc.evaluation.methods import METHODS, PLUS
 from donkey_aicc.evaluation.monotonicity import measure_monotonicity
+from donkey_aicc.evaluation.ood_detection import ood_intervals
+from donkey_aicc.evaluation.safe_share import stress
 from donkey_aicc.evaluation.split_plan import DRAWS, FOLDS, SEEDS, SplitPlan, check_counts, choose_splits
-from donkey_aicc.evaluation.split_study import study_split
+from donkey_aicc.evaluation.split_study import SplitStudy, study_split
 from donkey_aicc.evaluation.summary import summarise
 from donkey_aicc.progress import Progress
 from donkey_aicc.scoring.imagined_table import ImaginedTable
@@ -42,6 +45,8 @@ def evaluate(
     test: ScoreTable,
     ood: Mapping[str, ScoreTable],
     *,
+    driven: ScoreTable | None = None,
+    published_shares: Mapping[str, float] | None = None,
     seeds: int = SEEDS,
     folds: int = FOLDS,
     seed: int = 0,
@@ -56,9 +61,11 @@ def evaluate(
 ) -> Results:
     """calibration, test: nominal drives; augmented: D_aug of the calibration drives; ood: protocol -> its drives.
 
-    seeds: splits of the calibration sequences; draws: resamples of whole sequences for the intervals; driving: what lead
-    times need; imagined: the second predictor kind on test and OOD drives; runtime: `runtime.measure_runtime`; about: facts
-    to print on the report (names and values); calibrator: the bundle's own, whose hazard and alarm are judged.
+    driven: drives in closed loop under the faults of D_aug; published_shares: protocol -> share of safe frames that somebody
+    else reports, for the stress table; seeds: splits of the calibration sequences; draws: resamples of
+    whole sequences for the intervals; driving: what lead times need; imagined: the second predictor kind on test and OOD
+    drives; runtime: `runtime.measure_runtime`; about: facts to print on the report (names and values); calibrator: the
+    bundle's own, whose hazard and alarm are judged.
     """
     check_counts(seeds, draws)
     check_inputs(calibration, augmented, test, ood)
@@ -66,10 +73,10 @@ def evaluate(
     plans, more_notes = plan_splits(calibration, seeds, folds, seed)
     with Progress("evaluating", total=seeds * len(METHODS), unit="fits") as bar:
         studies = [
-            study_split(calibration, augmented, sources, conditions, split_folds, split_seed, bar.advance)
+            study_split(calibration, augmented, driven, sources, conditions, split_folds, split_seed, bar.advance)
             for sources, split_folds, split_seed in plans
         ]
-    whole = _whole_pool(calibration, augmented, folds, seed)
+    whole = _whole_pool(calibration, augmented, driven, folds, seed)
     tables = {condition.name: test if condition.name == NOMINAL else ood[condition.name] for condition in conditions}
     results: Results = {
         "schema_version": SCHEMA_VERSION,
@@ -80,9 +87,11 @@ def evaluate(
         "data": _data(calibration, augmented, conditions, tables),
         "base_predictor": collect.base_predictor(conditions),
         "imagined": {} if imagined is None else compare_imagined(imagined, conditions),
-        "ood_detection": collect.ood_detection(studies),
+        "ood_detection": _ood_detection(studies, whole, conditions, draws, seed),
         "calibration": collect.calibration(studies),
         "intervals": collect.intervals(studies, conditions, draws, seed),
+        "safe_share": stress(studies, conditions, collect.fitted_everywhere(studies), published_shares or {}),
+        "bounds": _bounds(whole, conditions),
         "wilcoxon": collect.wilcoxon_tests(studies),
         "by_horizon": collect.by_horizon(studies),
         "reliability": collect.reliability(studies, conditions[0].horizons),
@@ -114,10 +123,10 @@ def _short_families(augmented: ScoreTable) -> list[str]:
     return [f"D_aug has no frame with a full context of {', '.join(missing)}: the calibration drives are too short for it."]
 
 
-def _whole_pool(calibration: ScoreTable, augmented: ScoreTable, folds: int, seed: int) -> Pool:
+def _whole_pool(calibration: ScoreTable, augmented: ScoreTable, driven: ScoreTable | None, folds: int, seed: int) -> Pool:
     """All calibration sequences: what a bundle that ships is calibrated with."""
     sequences = len(calibration.select(calibration.valid.astype(bool)).sequences())
-    return build_pool(calibration, augmented, folds=min(folds, sequences), seed=seed)
+    return build_pool(calibration, augmented, folds=min(folds, sequences), seed=seed, driven=driven)
 
 
 def _settings(conditions: Sequence[Condition], plans: Sequence[SplitPlan], seed: int, draws: int) -> dict[str, Any]:
@@ -156,6 +165,22 @@ def _weights_by_family(whole: Pool) -> dict[str, Any]:
     except AiccError as error:
         return {"reason": str(error)}
     return {family: {name: rounded(weight) for name, weight in weights.items()} for family, weights in found.items()}
+
+
+def _ood_detection(
+    studies: Sequence[SplitStudy], whole: Pool, conditions: Sequence[Condition], draws: int, seed: int
+) -> dict[str, Any]:
+    found = collect.ood_detection(studies)
+    odd = {condition.name: condition.table for condition in conditions[1:]}
+    bounds_of = ood_intervals(conditions[0].table, odd, whole.statistics, draws, seed)
+    return {row: values | {"intervals": bounds_of[row]} for row, values in found.items()}
+
+
+def _bounds(whole: Pool, conditions: Sequence[Condition]) -> dict[str, Any]:
+    try:
+        return bounds(make_calibrator(OURS).fit(whole.nominal, whole), conditions, whole.statistics)
+    except AiccError as error:
+        return {"reason": str(error)}
 
 
 def _early_warning(whole: Pool, test: ScoreTable, ood: Mapping[str, ScoreTable], driving: Driving | None) -> dict[str, Any]:

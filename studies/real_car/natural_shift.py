@@ -8,12 +8,11 @@ from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.statistics import SCORE_NAMES, ScoreStatistics
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.cells import rounded
+from donkey_aicc.evaluation.cells import interval_cell, rounded
+from donkey_aicc.evaluation.drive_auroc import DriveDraws, DriveWins
 from donkey_aicc.evaluation.horizons import mean_ece
-from donkey_aicc.evaluation.intervals import interval_cell
 from donkey_aicc.evaluation.ood_detection import OOD_ROWS, ood_scores
 from donkey_aicc.scoring.score_table import ScoreTable
-from studies.drive_auroc import DriveDraws, DriveWins
 
 DRAWS = 1000
 ROWS = OOD_ROWS | {"delta_held_out": "delta, held-out scale", "control": "Control features, held-out scale"}

@@ -57,7 +57,9 @@ def test_results_are_strict_json_with_a_reason_for_every_null(results):
 
 
 def test_every_section_has_numbers(results):
-    assert set(results["ood_detection"]["rho"]) == {"label", "dark", "bias", "ood_mean"}
+    assert set(results["ood_detection"]["rho"]) == {"label", "dark", "bias", "ood_mean", "intervals"}
+    bounds = results["ood_detection"]["rho"]["intervals"]["ood_mean"]
+    assert bounds["low"] <= results["ood_detection"]["rho"]["ood_mean"]["mean"] + 0.05 and bounds["high"] <= 1.0
     assert set(results["base_predictor"]) == {"nominal", "dark", "bias"}
     assert results["wilcoxon"]["tta_rho_delta"]["temperature"]["pairs"] == 4
     assert set(results["wilcoxon"]["aicc_plus"]) == {"tta_rho_delta"}
