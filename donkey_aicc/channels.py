@@ -31,6 +31,8 @@ REASON = "aicc/reason"  # of the alarm, for a person
 GRADE = "aicc/grade"  # of the scores: full, half or light
 ACTION = "aicc/action"
 
+FRAME = "aicc/frame"  # this tick's SeenFrame, for the monitor's parts
+MODEL_IMAGE = "aicc/model_image"  # its picture of 64 x 64 pixels, None if it cannot be used
 CLEAN_IMAGE = "aicc/clean_image"
 INJECT_PROTOCOL = "aicc/inject_protocol"
 INJECT_SEVERITY = "aicc/inject_severity"

@@ -46,6 +46,11 @@ def after_camera(parts: Sequence[dict[str, Any]]) -> int:
     return 1 + max(i for i in range(first, looks) if _touches(parts[i]["outputs"], (channels.IMAGE, channels.LAP)))
 
 
+def after_last_image(parts: Sequence[dict[str, Any]]) -> int:
+    """The index behind the last part that writes the image before the commands are sent."""
+    return 1 + max(i for i in range(before_drivetrain(parts)) if channels.IMAGE in parts[i]["outputs"])
+
+
 def before_drivetrain(parts: Sequence[dict[str, Any]]) -> int:
     """The index before the first part that takes steering or throttle without changing it, after both are known.
 

@@ -1,19 +1,18 @@
 """The monitor in the drive loop: prediction, confidence, alarm and governor before the drivetrain, scoring behind it."""
 
 import gc
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc import channels
 from donkey_aicc.car.assembly import Assembly
-from donkey_aicc.car.config import AiccConfig
+from donkey_aicc.car.loop_places import after_last_image, inserting_at
 from donkey_aicc.car.monitor_loading import Monitor
 from donkey_aicc.car.tub_channels import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.scoring.settings import MAX_GAP_S
 
 if TYPE_CHECKING:
+    from donkey_aicc.parts.frame_intake import FrameIntake
     from donkey_aicc.parts.right_of_way import RightOfWay
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
@@ -23,31 +22,51 @@ SENT = [channels.STEERING, channels.THROTTLE]
 
 @dataclass(frozen=True)
 class Judgement:
-    """What stands before the drivetrain and must know when a new sequence starts, and the scorer that it reads."""
+    """What stands before the drivetrain, and the scorer that it reads."""
 
     scorer: "WorldModelScorer"
-    others: tuple[Any, ...]
+    alarm: Any | None
 
 
-def add_judgement(car: Assembly, monitor: Monitor | None) -> Judgement | None:
-    """Before the drivetrain: this tick's prediction and the newest scores -> confidence, hazard and alarm."""
+def add_intake(car: Assembly, monitor: Monitor | None) -> "FrameIntake | None":
+    """Behind the last part that writes the image: what the tub will hold, resized once for the monitor and for our own pilot."""
     if monitor is None:
+        return None
+    from donkey_aicc.nets.torch_pilot import TorchPilot
+    from donkey_aicc.parts.frame_intake import FrameIntake
+
+    config, place = car.config, after_last_image(car.V.parts)
+    in_ticks = config.sim and not config.scorer_threaded  # a drive faster than the clock: its time is counted in ticks
+    intake = FrameIntake(frozen_s=config.frozen_s, tick_s=1.0 / car.cfg.DRIVE_LOOP_HZ if in_ticks else None)
+    with inserting_at(car.V, place):
+        car.V.add(intake, inputs=[channels.IMAGE], outputs=[channels.FRAME, channels.MODEL_IMAGE])
+    for entry in car.V.parts[place:]:
+        if isinstance(entry["part"], TorchPilot):
+            entry["inputs"] = [channels.MODEL_IMAGE if name == channels.IMAGE else name for name in entry["inputs"]]
+    return intake
+
+
+def add_judgement(car: Assembly, monitor: Monitor | None, intake: "FrameIntake | None") -> Judgement | None:
+    """Before the drivetrain: this tick's prediction and the newest scores -> confidence, hazard and alarm."""
+    if monitor is None or intake is None:
         return None
     from donkey_aicc.parts.monitor_status import MonitorStatus
     from donkey_aicc.parts.newest_scores import NewestScores
     from donkey_aicc.parts.right_of_way import RightOfWay
 
     first = RightOfWay()
-    scorer = _make_scorer(car, monitor, first)
+    scorer = _make_scorer(car, monitor, intake, first)
     car.V.add(NewestScores(scorer), outputs=[*SCORES, channels.SIGNS])
-    others = [_add_confidence(car, monitor, first, scorer)] if monitor.bundle.has_predictor else _add_status(car)
+    if monitor.bundle.has_predictor:
+        _add_confidence(car, monitor, first, scorer)
+    else:
+        _add_status(car)
     car.V.add(MonitorStatus(scorer), inputs=[channels.STATUS], outputs=[channels.STATUS, channels.GRADE])
-    if monitor.calibrator is not None and monitor.calibrator.alarm is not None:
-        others.append(_add_alarm(car, monitor, scorer))
-    return Judgement(scorer, tuple(others))
+    has_alarm = monitor.calibrator is not None and monitor.calibrator.alarm is not None
+    return Judgement(scorer, _add_alarm(car, monitor, scorer) if has_alarm else None)
 
 
-def _make_scorer(car: Assembly, monitor: Monitor, first: "RightOfWay") -> "WorldModelScorer":
+def _make_scorer(car: Assembly, monitor: Monitor, intake: "FrameIntake", first: "RightOfWay") -> "WorldModelScorer":
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
     config, calibrator = car.config, monitor.calibrator
@@ -57,52 +76,43 @@ def _make_scorer(car: Assembly, monitor: Monitor, first: "RightOfWay") -> "World
         monitor.settings,
         lower=[(each.settings, each.statistics) for each in monitor.lower],
         threads=config.scorer_threads,
-        frozen_s=config.frozen_s,
-        tick_s=1.0 / car.cfg.DRIVE_LOOP_HZ if _is_faster_than_the_clock(config) else None,
+        intake=intake,
         right_of_way=first if config.scorer_threaded else None,
         reaction=calibrator.alarm.reaction if calibrator is not None and calibrator.alarm is not None else None,
     )
 
 
-def _is_faster_than_the_clock(config: AiccConfig) -> bool:
-    """A simulated drive with the scorer in its loop: its time is counted in ticks."""
-    return config.sim and not config.scorer_threaded
-
-
-def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay", scorer: "WorldModelScorer") -> Any:
+def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay", scorer: "WorldModelScorer") -> None:
     from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
     from donkey_aicc.parts.safety_predictor import SafetyPredictor
     from donkey_aicc.parts.tta import TTA
 
     calibrator = monitor.calibrator
     tta = TTA(
-        SafetyPredictor(monitor.runtime),
+        SafetyPredictor(monitor.runtime, scorer.intake),
         monitor.settings.views,
         monitor.settings.seed,
         details=True,
         statistics=calibrator.statistics if calibrator is not None else None,
         score_names=(*calibrator.score_names, "tta_spread") if calibrator is not None else (),  # the alarm's, too
-        gap_s=math.inf if _is_faster_than_the_clock(car.config) else MAX_GAP_S,
         right_of_way=first,
     )
     max_age_s = car.config.max_score_age_s
     confidence = monitor.by_grade(lambda fitted: AnomalyCalibrator(fitted, monitor.bundle.horizons, max_age_s=max_age_s), scorer)
     p = channels.P_TTA if calibrator is None or calibrator.uses_tta else channels.P_SAFE
-    car.V.add(tta, inputs=[channels.IMAGE, channels.STEERING], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
+    car.V.add(tta, inputs=[channels.FRAME, channels.STEERING], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
     said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
     car.V.add(confidence, inputs=[p, *SCORES, channels.FRAME_SCORES], outputs=said)
     car.recorded |= MONITOR_CHANNELS
-    return tta
 
 
-def _add_status(car: Assembly) -> list[Any]:
+def _add_status(car: Assembly) -> None:
     """A bundle trained without labels: rho, delta and a status that says what is missing."""
     from donkey_aicc.parts.no_confidence import NoConfidence
 
     car.V.add(NoConfidence(), inputs=[channels.SCORES_STATE], outputs=[channels.STATUS])
     predicted = (channels.P_SAFE, channels.P_TTA, channels.CONFIDENCE, channels.CONFIDENCE_MIN)
     car.recorded |= {name: kind for name, kind in MONITOR_CHANNELS.items() if name not in predicted}
-    return []
 
 
 def _add_alarm(car: Assembly, monitor: Monitor, scorer: "WorldModelScorer") -> Any:
@@ -146,9 +156,10 @@ def add_scoring(car: Assembly, judgement: Judgement | None) -> None:
         return
     from donkey_aicc.parts.sequence_start import SequenceStart
 
-    car.V.add(judgement.scorer, inputs=[channels.IMAGE, *SENT], outputs=SCORES, threaded=car.config.scorer_threaded)
+    car.V.add(judgement.scorer, inputs=[channels.FRAME, *SENT], outputs=SCORES, threaded=car.config.scorer_threaded)
     if car.config.sim:
-        car.V.add(SequenceStart(*judgement.others, judgement.scorer), inputs=[channels.HIT])
+        forgetful = [judgement.scorer.intake] if judgement.alarm is None else [judgement.scorer.intake, judgement.alarm]
+        car.V.add(SequenceStart(*forgetful), inputs=[channels.HIT])
 
 
 def keep_models_out_of_garbage_collection() -> None:

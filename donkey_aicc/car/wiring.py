@@ -1,6 +1,6 @@
 """Our parts in a car's drive loop: one call in manage.py, and the whole online flow on one screen.
 
-    camera or simulator -> faults of the frame -> controller, pilot, drive mode -> faults of the command, governor,
+    camera or simulator -> faults of the frame, intake -> controller, pilot, drive mode -> faults of the command, governor,
     limits -> drivetrain -> monitor, unsafe mark, cockpit -> tub
 
 `donkey-aicc install` puts the call into an existing manage.py; mycar_template/manage.py has it already. It reads and checks
@@ -20,6 +20,7 @@ from donkey_aicc.car.loop_places import after_camera, before_drivetrain, inserti
 from donkey_aicc.car.monitor_loading import load_monitor
 from donkey_aicc.car.monitor_wiring import (
     add_governor,
+    add_intake,
     add_judgement,
     add_scoring,
     keep_models_out_of_garbage_collection,
@@ -53,9 +54,10 @@ def add_aicc(
     monitor = load_monitor(car)
     with inserting_at(V, after_camera(V.parts)):
         add_sensor_faults(car, injection)
+    intake = add_intake(car, monitor)
     with inserting_at(V, before_drivetrain(V.parts)):
         add_command_faults(car, injection)
-        judgement = add_judgement(car, monitor)
+        judgement = add_judgement(car, monitor, intake)
         add_governor(car, monitor)
         sent = [channels.STEERING, channels.THROTTLE]
         V.add(CommandLimits(), inputs=sent, outputs=sent)

@@ -6,6 +6,7 @@ _HOMES = {
     "AnomalyCalibrator": "anomaly_calibrator",
     "AnomalyInjector": "anomaly_injector",
     "DepartureAlarm": "departure_alarm",
+    "FrameIntake": "frame_intake",
     "GovernorPolicy": "governor_policy",
     "InjectionButtons": "injection_control",
     "InjectionControl": "injection_control",

@@ -1,16 +1,20 @@
 """The scorer's work without its thread: frames in order in, normalised scores and a state out."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from donkey_aicc.calibration.alarm_signs import SignStream, slow_signs
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
+from donkey_aicc.limits import drive_command
 from donkey_aicc.nets.runtime import Runtime
 from donkey_aicc.nets.shapes import LATENT_CHANNELS
 from donkey_aicc.parts import states
+from donkey_aicc.parts.frame_intake import SeenFrame
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.stream import FrameScores, StreamScorer
@@ -21,18 +25,35 @@ ROLLOUTS_TILL_STALE = 5  # so many missing in a row
 
 @dataclass(frozen=True)
 class Frame:
-    """What the car saw and did in one tick. image: (64, 64, 3) uint8."""
+    """What the car saw and did in one tick. image: (64, 64, 3) uint8. Number 0 begins a sequence."""
 
     time_s: float
     image: np.ndarray
     steering: float
     throttle: float
-    starts_sequence: bool = False
+    number: int
+
+    @property
+    def starts_sequence(self) -> bool:
+        return self.number == 0
 
     @property
     def command(self) -> np.ndarray:
         """(1, 2)."""
         return np.array([[self.steering, self.throttle]])
+
+
+def frame_of(seen: SeenFrame, steering: Any, throttle: Any) -> tuple[Frame | None, str]:
+    """The frame to score, None where picture or command cannot be used, and the state to tell. Commands as tubs are read."""
+    if steering is None or throttle is None:
+        return None, seen.state or states.NO_COMMAND
+    try:
+        command = float(steering), float(throttle)
+    except (TypeError, ValueError, OverflowError):
+        command = math.nan, math.nan
+    if seen.image is None or not all(math.isfinite(value) for value in command):
+        return None, seen.state or states.NOT_FINITE
+    return Frame(seen.time_s, seen.image, drive_command(command[0]), drive_command(command[1]), seen.number), seen.state
 
 
 @dataclass(frozen=True)

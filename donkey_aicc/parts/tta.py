@@ -1,7 +1,6 @@
 """TTA: the safety prediction averaged over slightly altered views of the frame, in one batched pass."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from donkey_aicc.parts.right_of_way import RightOfWay
 from donkey_aicc.parts.safety_predictor import SafetyPredictor, finite_list
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
-from donkey_aicc.scoring.settings import MAX_GAP_S
 from donkey_aicc.scoring.tta_views import VIEWS, TTAPrediction, predict_tta
 
 FRAME_SCORES = ("tta_spread", "density", "dac")
@@ -36,9 +34,7 @@ class TTA:
         details: bool = False,
         statistics: ScoreStatistics | None = None,
         score_names: Sequence[str] = (),
-        gap_s: float = MAX_GAP_S,
         right_of_way: RightOfWay | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if views < 1:
             raise ConfigError(f"AICC_TTA_VIEWS must be >= 1, got {views}")
@@ -48,38 +44,25 @@ class TTA:
         self._statistics = statistics
         self._score_names = tuple(name for name in score_names if name.removesuffix("_far") in FRAME_SCORES)
         self._randomness = FrameRandomness(seed, samples=1)
-        self._gap_s, self._clock = gap_s, clock
         self._right_of_way = right_of_way or RightOfWay()  # without a scorer there is nobody to wait
-        self.reset()
 
     def reset(self) -> None:
         """The next frame is the first of a new sequence."""
-        self._frame = 0
-        self._last_s: float | None = None
         self.predictor.reset()
 
-    def run(self, image: np.ndarray | None, steering: Any = None) -> Any:
+    def run(self, image: Any, steering: Any = None) -> Any:
         """Never raises; without a usable frame the lists are empty."""
         with self._right_of_way:
             return self._predict(image, steering)
 
-    def _predict(self, image: np.ndarray | None, steering: Any) -> Any:
-        number = self._next_number()
-        images = self.predictor.to_input(image, steering)
+    def _predict(self, image: Any, steering: Any) -> Any:
+        seen = self.predictor.intake.see(image)
+        images = self.predictor.to_input(seen, steering)
         if images is None:
-            self.reset()
             return ([], [], {}) if self.details else []
-        found = predict_tta(self.predictor.runtime, images, self._randomness.tta(number), self.views)
+        found = predict_tta(self.predictor.runtime, images, self._randomness.tta(seen.number), self.views)
         p_tta = finite_list(found.p_tta[0])
         return (p_tta, finite_list(found.p_identity[0]), self._frame_scores(found)) if self.details else p_tta
-
-    def _next_number(self) -> int:
-        now = self._clock()
-        if self._last_s is not None and now - self._last_s > self._gap_s:
-            self.reset()
-        self._last_s = now
-        self._frame += 1
-        return self._frame - 1
 
     def _frame_scores(self, found: TTAPrediction) -> dict[str, float]:
         if self._statistics is None or not self._score_names:
@@ -93,5 +76,4 @@ class TTA:
 
     def shutdown(self) -> None:
         """Nothing of this drive goes into the next."""
-        self.reset()
         self.predictor.shutdown()

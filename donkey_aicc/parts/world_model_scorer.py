@@ -4,7 +4,6 @@ import contextlib
 import logging
 import math
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,10 @@ from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts import states
 from donkey_aicc.parts.backlog import Backlog
-from donkey_aicc.parts.frame_maker import FROZEN_S, FrameMaker
-from donkey_aicc.parts.monitor_stream import MAXIMAL, Frame, MonitorStream, Scored
+from donkey_aicc.parts.frame_intake import FrameIntake
+from donkey_aicc.parts.monitor_stream import MAXIMAL, Frame, MonitorStream, Scored, frame_of
 from donkey_aicc.parts.right_of_way import RightOfWay, give_way
-from donkey_aicc.scoring.settings import MAX_GAP_S, ScoreSettings
+from donkey_aicc.scoring.settings import ScoreSettings
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
@@ -63,12 +62,9 @@ class WorldModelScorer:
         *,
         threads: int = 1,
         lower: Sequence[tuple[ScoreSettings, ScoreStatistics | None]] = (),
-        gap_s: float = MAX_GAP_S,
-        frozen_s: float = FROZEN_S,
-        tick_s: float | None = None,
+        intake: FrameIntake | None = None,
         right_of_way: RightOfWay | None = None,
         reaction: np.ndarray | None = None,
-        clock: Callable[[], float] = time.monotonic,
         make_stream: Callable[..., Any] | None = None,
     ) -> None:
         if threads < 1:
@@ -81,11 +77,10 @@ class WorldModelScorer:
             return MonitorStream(runtime, now_statistics, now_settings, reaction=reaction, pause=pause)
 
         self._make_stream = make_stream or stream
-        self._make_frames = lambda: FrameMaker(gap_s, frozen_s, tick_s)
+        self.intake = intake or FrameIntake()
         self._right_of_way = right_of_way
         self._make_stream()  # a bundle that cannot be scored shows itself here
         self.threads = threads
-        self._clock = clock
         self._ready = threading.Condition()
         self.counts = Counts()
         self._forget()
@@ -94,7 +89,6 @@ class WorldModelScorer:
         """As before the first tick of a drive."""
         self._queue = Backlog()
         self._slow = ""
-        self._frames = self._make_frames()
         self._result: Scored | None = None
         self._stream: MonitorStream | None = None  # of the unthreaded mode
         self._owner: object | None = None  # the one update() that may publish
@@ -102,7 +96,6 @@ class WorldModelScorer:
         self._began_s: float | None = None
         self._beat_s = self._restarted_s = -math.inf
         self._problem = ""  # with the newest frame
-        self._own_s = 0.0  # spent on scoring in the loop: our own slowness is no gap between frames
 
     @property
     def newest(self) -> Scored | None:
@@ -121,12 +114,11 @@ class WorldModelScorer:
 
     def reset(self) -> None:
         """The next frame starts a new sequence: call it when the car was put somewhere else."""
-        self._frames.break_sequence()
+        self.intake.reset()
 
     def run_threaded(self, image: Any = None, steering: Any = None, throttle: Any = None) -> Output:
         """Hand over this tick's frame, return the newest scores. Never raises."""
-        now = self._begin()
-        frame, state = self._frames.make(now, image, steering, throttle)
+        now, frame, state = self._begin(image, steering, throttle)
         if frame is not None:
             with self._ready:
                 self._queue.add(frame)
@@ -136,10 +128,9 @@ class WorldModelScorer:
 
     def run(self, image: Any = None, steering: Any = None, throttle: Any = None) -> Output:
         """Score this tick's frame here and now. Never raises."""
-        now = self._begin()
-        frame, state = self._frames.make(now, image, steering, throttle)
+        now, frame, state = self._begin(image, steering, throttle)
         if frame is not None:
-            started = self._clock()
+            started = self.intake.now()
             try:
                 self._stream = self._stream or self._make_stream()
                 self._result = self._stream.take(frame)
@@ -148,20 +139,24 @@ class WorldModelScorer:
                 logger.exception("scoring failed; it starts again with the next frame")
                 self._stream, self._result, state = None, None, states.SCORER_DOWN
                 self.counts.restarts += 1
-            self._own_s += self._clock() - started
+            self.intake.leave_out(self.intake.now() - started)
         self._problem = state
         return self._published(now)
 
     def read(self) -> Output:
         """The newest scores and how old they are by now, for whoever decides before this part runs. Never raises."""
-        return self._published(self._clock() - self._own_s)
+        return self._published(self.intake.now())
 
-    def _begin(self) -> float:
-        now = self._clock() - self._own_s
+    def _begin(self, image: Any, steering: Any, throttle: Any) -> tuple[float, Frame | None, str]:
+        """Now, what to score and the state to tell. A tub is cut where no command can be used: a sequence ends."""
+        seen = self.intake.see(image)
         if self._began_s is None:
-            self._began_s = now
+            self._began_s = seen.time_s
             self.counts = Counts()
-        return now
+        frame, state = frame_of(seen, steering, throttle)
+        if frame is None:
+            self.intake.reset()
+        return seen.time_s, frame, state
 
     def _published(self, now: float) -> Output:
         found, problem = self._result, self._problem
@@ -194,7 +189,7 @@ class WorldModelScorer:
         give_way()
         mine = object()
         with self._ready:
-            self._owner, self._worker, self._beat_s = mine, threading.current_thread(), self._clock()
+            self._owner, self._worker, self._beat_s = mine, threading.current_thread(), self.intake.now()
         stream = self._make_stream(lambda: self._between_steps(mine))
         with contextlib.suppress(_Ended):
             while self._owner is mine:
@@ -211,7 +206,7 @@ class WorldModelScorer:
 
     def _next_work(self) -> tuple[Frame, tuple[Frame, ...]] | None:
         with self._ready:
-            self._beat_s = self._clock()
+            self._beat_s = self.intake.now()
             if not self._queue:
                 self._ready.wait(timeout=0.1)
             return self._queue.take()
@@ -224,7 +219,7 @@ class WorldModelScorer:
             self._result = result
             self.counts.frames_scored += 1
             self.counts.frames_skipped = self._queue.frames_skipped
-            self._queue.note_scored(now := self._clock())
+            self._queue.note_scored(now := self.intake.now())
             self._slow = self._queue.slow()
             if self._queue.should_step_down(now):
                 self._step_down(stream)
@@ -246,4 +241,5 @@ class WorldModelScorer:
         if worker is not None and worker is not threading.current_thread():
             worker.join(timeout=5.0)
         logger.info("scorer: %s", self.counts)
+        self.intake.shutdown()
         self._forget()

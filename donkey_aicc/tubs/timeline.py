@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +60,11 @@ def read_times(contents: TubContents) -> Timeline:
     return Timeline(np.where(known, recorded, np.interp(indices, indices[known], recorded[known])), True, findings)
 
 
+def breaks_sequence(step_s: Any, max_gap_s: float) -> Any:
+    """Whether no sequence goes on over so much time between two frames: on the car and in a tub. A number or an array."""
+    return (step_s < 0) | (step_s > max_gap_s)
+
+
 def find_runs(
     contents: TubContents, times: Timeline, lost: dict[str, np.ndarray], max_gap_s: float
 ) -> tuple[list[tuple[int, int]], list[Cut]]:
@@ -88,9 +94,8 @@ def _suspects(contents: TubContents, times: Timeline, rows: np.ndarray, max_gap_
     records = [contents.records[row] for row in rows]
     indices = np.array([record.index for record in records], dtype=np.int64)
     moved = np.array([first.session != second.session for first, second in pairwise(records)], dtype=bool)
-    steps = np.diff(times.times_s[rows])
     jumped = (np.diff(indices) != 1) | (np.diff(rows) != 1)
-    odd_time = (steps < 0) | (steps > max_gap_s)
+    odd_time = breaks_sequence(np.diff(times.times_s[rows]), max_gap_s)
     return (np.flatnonzero(moved | jumped | odd_time) + 1).tolist()
 
 
@@ -109,9 +114,9 @@ def _cut_reason(
         deleted = sum(first.index < index < second.index for index in contents.deleted)
         return DELETED if deleted == absent else MISSING
     step = times.times_s[right] - times.times_s[left]
-    if times.measured and step < 0:
-        return BACKWARDS
-    return GAP if times.measured and step > max_gap_s else ""
+    if not times.measured or not breaks_sequence(step, max_gap_s):
+        return ""
+    return BACKWARDS if step < 0 else GAP
 
 
 def backward_steps(contents: TubContents, times: Timeline) -> int:

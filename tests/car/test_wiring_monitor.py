@@ -11,6 +11,8 @@ from donkey_aicc import channels
 from donkey_aicc.car import wiring
 from donkey_aicc.car.tub_channels import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.nets.torch_pilot import TorchPilot
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionButtons
 from tests.monitor_under_test import SETTINGS, add_calibrator, make_bundle
@@ -122,6 +124,22 @@ def test_monitor_with_and_without_a_calibrator(tmp_path, monitor_bundle):
     (monitor_bundle / "calibrator.json").write_text("{")
     with pytest.raises(AiccError, match="calibrator.json is damaged"):
         make_car(cfg)
+
+
+def test_the_frame_is_resized_once_a_tick_for_pilot_predictor_and_scorer(tmp_path, monitor_bundle, monkeypatch):
+    from donkey_aicc.nets import preprocess
+
+    sizes, resize = [], preprocess.cv2.resize
+    monkeypatch.setattr(preprocess.cv2, "resize", lambda image, size, **how: sizes.append(size) or resize(image, size, **how))
+    vehicle, pilot = Vehicle(), TorchPilot.of(PilotNet())
+    vehicle.add(Camera(), outputs=[channels.IMAGE, channels.STEERING, channels.THROTTLE])
+    vehicle.add(pilot, inputs=[channels.IMAGE], outputs=["pilot/angle", "pilot/throttle"])
+    vehicle.add(Motor(), inputs=[channels.THROTTLE])
+    wiring.add_aicc(vehicle, settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), AICC_SCORER_THREADED=False))
+    sizes.clear()
+    image, p, angle = tick(vehicle, channels.IMAGE, channels.P_SAFE, "pilot/angle")
+    assert sizes == [(64, 64)] and image.shape == (120, 160, 3) and p
+    assert angle == pilot.run(image)[0]
 
 
 def test_the_governor_acts_on_the_alarm_in_the_same_tick_and_is_recorded(tmp_path, monitor_bundle):

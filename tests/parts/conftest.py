@@ -16,9 +16,12 @@ from donkey_aicc.nets.preprocess import to_model_image
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.nets.vae import VAE
+from donkey_aicc.parts.frame_intake import FrameIntake
+from donkey_aicc.parts.monitor_stream import MonitorStream
 from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
+from tests.parts.streams import Streams
 
 CONTEXT = 8
 SMALL = ScoreSettings(samples=2, rollout_steps=3, rollout_every=3, context=CONTEXT)
@@ -142,3 +145,15 @@ def context():
 @pytest.fixture
 def clock():
     return Clock()
+
+
+@pytest.fixture
+def streams(runtime, statistics):
+    """The scorer's streams, as it would make them itself, for a test to watch and to disturb."""
+    return Streams(lambda pause: MonitorStream(runtime, statistics, SMALL, pause=pause))
+
+
+@pytest.fixture
+def intake(clock):
+    """What the monitor's parts share, on the clock of the test."""
+    return FrameIntake(clock=clock)

@@ -13,7 +13,7 @@ IMAGES = np.random.default_rng(0).integers(90, 166, (40, 64, 64, 3)).astype(np.u
 
 
 def frame(number, starts=False):
-    return Frame(number * TICK_S, IMAGES[number % len(IMAGES)], 0.3 * np.sin(number / 3), 0.25, starts_sequence=starts)
+    return Frame(number * TICK_S, IMAGES[number % len(IMAGES)], 0.3 * np.sin(number / 3), 0.25, 0 if starts else 1 + number)
 
 
 class SlowComputer:

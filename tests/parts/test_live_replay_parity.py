@@ -13,6 +13,7 @@ from donkey_aicc.calibration.mahalanobis import MahalanobisScore
 from donkey_aicc.calibration.statistics import Normaliser
 from donkey_aicc.faults.schedule import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
+from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.injection_control import InjectionControl
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
@@ -87,13 +88,14 @@ def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, con
     told = [channels.INJECT_PROTOCOL, channels.INJECT_SEVERITY, channels.INJECT_EPISODE]
     vehicle.add(AnomalyInjector(control, "command"), inputs=[*sent, channels.MODE], outputs=[*sent, *told])
     predicted = [channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES]
-    patient = {"gap_s": 60.0}  # whatever else this machine does; the reader is told the same
-    tta = TTA(SafetyPredictor(bundle), seed=4, details=True, **patient)
-    vehicle.add(tta, inputs=[channels.IMAGE, channels.STEERING], outputs=predicted)
+    intake = FrameIntake(gap_s=60.0)  # whatever else this machine does; the reader is told the same
+    vehicle.add(intake, inputs=[channels.IMAGE], outputs=[channels.FRAME, channels.MODEL_IMAGE])
+    tta = TTA(SafetyPredictor(bundle, intake), seed=4, details=True)
+    vehicle.add(tta, inputs=[channels.FRAME, channels.STEERING], outputs=predicted)
     settings = replace(small["settings"], seed=4)
-    scorer = WorldModelScorer(bundle, statistics, settings, **patient)
+    scorer = WorldModelScorer(bundle, statistics, settings, intake=intake)
     scored = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID]
-    vehicle.add(scorer, inputs=[channels.IMAGE, *sent], outputs=scored)
+    vehicle.add(scorer, inputs=[channels.FRAME, *sent], outputs=scored)
     vehicle.add(LosslessTubWriter(tmp_path / "tub"), inputs=list(TYPES))
     vehicle.add(notes, inputs=LIVE)
     vehicle.start(rate_hz=100_000, max_loop_count=40)

@@ -9,6 +9,7 @@ from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
+from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
@@ -18,37 +19,29 @@ SENT = [channels.STEERING, channels.THROTTLE]
 SCORES = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID, channels.SCORES_STATE]
 
 
-class MortalScorer(WorldModelScorer):
-    """Its thread dies in the midst of a frame when told to."""
-
-    dies = False
-
-    def _score(self, *arguments):
-        if self.dies:
-            self.dies = False
-            raise MemoryError("the thread dies")
-        super()._score(*arguments)
-
-
 class Car:
     """Camera and commands, in step with the scorer, so that a slow machine tells the same story."""
 
-    def __init__(self, camera, commands, scorer, dies_at):
-        self.camera, self.commands, self.scorer, self.dies_at = camera, commands, scorer, dies_at
+    def __init__(self, camera, commands, streams, dies_at):
+        self.camera, self.commands, self.streams, self.dies_at = camera, commands, streams, dies_at
         self.tick = -1
 
     def run(self):
         self.tick += 1
         self._let_the_scorer_finish()
         if self.tick == self.dies_at:
-            self.scorer.dies = True
+            self.streams.before = self._die
         return self.camera(self.tick), *self.commands(self.tick)
 
     def _let_the_scorer_finish(self):
         end = time.monotonic() + PATIENCE_S
-        while self.scorer._worker is None or self.scorer._queue and self.scorer._worker.is_alive():
+        while not self.streams.threads or self.streams.taken < self.tick and self.streams.threads[-1].is_alive():
             assert time.monotonic() < end, "the scorer does not finish"
             time.sleep(0.002)
+
+    def _die(self, frame):
+        self.streams.before = lambda frame: None
+        raise MemoryError("the thread dies")
 
 
 class Notes:
@@ -60,14 +53,15 @@ class Notes:
 
 
 def test_a_dead_scorer_thread_is_told_with_the_cautious_bound_and_replaced(
-    bundle, calibrator, small, camera, commands, context, monkeypatch
+    bundle, calibrator, small, streams, camera, commands, context, monkeypatch
 ):
     monkeypatch.setattr(threading, "excepthook", lambda *_: None)
-    scorer = MortalScorer(bundle, calibrator.statistics, gap_s=PATIENCE_S, frozen_s=1e9, **small)
+    intake = FrameIntake(gap_s=PATIENCE_S, frozen_s=1e9)
+    scorer = WorldModelScorer(bundle, calibrator.statistics, intake=intake, make_stream=streams, **small)
     judge = AnomalyCalibrator(calibrator, bundle.horizons, max_age_s=PATIENCE_S)
     notes = Notes()
     vehicle = Vehicle()
-    vehicle.add(Car(camera, commands, scorer, dies_at=2 * context), outputs=[channels.IMAGE, *SENT])
+    vehicle.add(Car(camera, commands, streams, dies_at=2 * context), outputs=[channels.IMAGE, *SENT])
     vehicle.add(TTA(SafetyPredictor(bundle), views=2), inputs=[channels.IMAGE], outputs=[channels.P_TTA])
     vehicle.add(scorer, inputs=[channels.IMAGE, *SENT], outputs=[*SCORES, channels.SCORES], threaded=True)
     said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]

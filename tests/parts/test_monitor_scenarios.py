@@ -7,12 +7,15 @@ import pytest
 
 from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
+from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.governor_policy import GovernorPolicy
+from donkey_aicc.parts.monitor_stream import MonitorStream
 from donkey_aicc.parts.safety_governor import SafetyGovernor
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.scoring.score_table import HORIZONS
+from tests.parts.streams import Streams
 
 FROZEN_FRAMES = 4
 FROZEN_S = 0.19  # at 20 ticks a second, a little less than that
@@ -24,8 +27,10 @@ class Monitor:
     def __init__(self, bundle, calibrator, small, clock, camera, commands):
         statistics = calibrator.statistics if calibrator is not None else None
         self.runtime = TorchRuntime(bundle)
-        self.tta = TTA(SafetyPredictor(self.runtime), views=2, clock=clock)
-        self.scorer = WorldModelScorer(self.runtime, statistics, frozen_s=FROZEN_S, clock=clock, **small)
+        self.intake = FrameIntake(frozen_s=FROZEN_S, clock=clock)
+        self.tta = TTA(SafetyPredictor(self.runtime, self.intake), views=2)
+        self.streams = Streams(lambda pause: MonitorStream(self.runtime, statistics, small["settings"], pause=pause))
+        self.scorer = WorldModelScorer(self.runtime, statistics, intake=self.intake, make_stream=self.streams, **small)
         self.calibrator = AnomalyCalibrator(calibrator, HORIZONS, max_age_s=1.0)
         self.clock, self.camera, self.commands = clock, camera, commands
         self.number = 0
@@ -39,8 +44,9 @@ class Monitor:
         image = change(self.camera(self.number))
         steering, throttle = command or self.commands(self.number)
         self.number += 1
-        self.p = p = self.tta.run(image)
-        scored = self.scorer.run(image, steering, throttle)
+        seen = self.intake.see(image)
+        self.p = p = self.tta.run(seen)
+        scored = self.scorer.run(seen, steering, throttle)
         self.rho, self.delta = scored[:2]
         confidence, _, status = self.calibrator.run(p, *scored)
         self.bound = self.calibrator.run(p, 1.0, 1.0, 0.0, False, "warming up")[0] if p else []
@@ -105,6 +111,17 @@ def test_nan_commands_are_not_scored_and_a_new_sequence_follows(monitor, context
     status, confidence = monitor.tick(command=(float("nan"), 0.2))
     assert status == "not finite" and confidence == monitor.bound
     assert spells(monitor.statuses(context)) == [("warming up", context - 1), ("ok", 1)]
+
+
+@pytest.mark.parametrize("break_off", [{"command": (None, None)}, {"change": lambda image: None}, {"seconds": 0.6}])
+def test_predictor_views_and_scorer_begin_a_sequence_at_the_same_frame(monitor, break_off):
+    """The views of a frame depend on its number in the sequence: a replayed tub is cut here, and must give the same."""
+    first = monitor.tick() and monitor.p
+    monitor.statuses(2)
+    monitor.tick(**break_off)
+    monitor.number = 0
+    monitor.tick(seconds=break_off.get("seconds", 0.05))
+    assert monitor.p == first
 
 
 def test_unknown_commands_are_told(monitor):
@@ -206,13 +223,14 @@ def test_user_switches_modes(monitor, context):
     assert told == [("ok", 0.4, "off"), ("ok", 0.0, "stopped"), ("ok", 0.4, "off"), ("ok", 0.4, "off"), ("ok", 0.0, "stopped")]
 
 
-def test_scoring_that_fails_in_the_loop_is_told_and_starts_again(monitor, context, monkeypatch):
+def test_scoring_that_fails_in_the_loop_is_told_and_starts_again(monitor, context):
     monitor.statuses(context)
 
-    def fail(*_):
+    def fail(frame):
+        monitor.streams.before = lambda frame: None
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(monitor.scorer._stream, "take", fail)
+    monitor.streams.before = fail
     status, confidence = monitor.tick()
     assert status == "scorer down" and confidence == monitor.bound
     assert spells(monitor.statuses(context)) == [("warming up", context - 1), ("ok", 1)]

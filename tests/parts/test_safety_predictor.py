@@ -94,8 +94,8 @@ def test_without_a_command_a_predictor_with_history_says_nothing(history_bundle,
     assert predictor.run(camera(0), steering) == [] and TTA(predictor).run(camera(0), steering) == []
 
 
-def test_a_gap_in_time_starts_the_history_again(history_bundle, camera, clock):
-    tta = TTA(SafetyPredictor(history_bundle), views=2, gap_s=0.5, clock=clock)
+def test_a_gap_in_time_starts_the_history_again(history_bundle, camera, clock, intake):
+    tta = TTA(SafetyPredictor(history_bundle, intake), views=2)
     first = tta.run(camera(0), 0.1)
     clock.now += 0.6
     assert tta.run(camera(0), 0.1) == first

@@ -12,6 +12,7 @@ import pytest
 from donkey_aicc.calibration.mahalanobis import MahalanobisScore
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts import world_model_scorer
+from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_stream import Scored
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
@@ -26,26 +27,25 @@ def wait_until(condition):
 
 
 @pytest.fixture
-def scorer(bundle, statistics, small, clock):
-    part = WorldModelScorer(bundle, statistics, clock=clock, **small)
+def scorer(bundle, statistics, small, intake, streams):
+    part = WorldModelScorer(bundle, statistics, intake=intake, make_stream=streams, **small)
     yield part
     part.shutdown()
 
 
 def start(scorer):
     threading.Thread(target=scorer.update, daemon=True).start()
-    wait_until(lambda: scorer._worker is not None)
 
 
 def test_thread_and_loop_give_the_same_scores(bundle, statistics, small, clock, scorer, camera, commands, context):
-    direct = WorldModelScorer(bundle, statistics, clock=clock, **small)
+    direct = WorldModelScorer(bundle, statistics, intake=FrameIntake(clock=clock), **small)
     start(scorer)
     for number in range(context + 4):
         clock.now += 0.05
         wanted = direct.run(camera(number), *commands(number))
         scorer.run_threaded(camera(number), *commands(number))
         wait_until(lambda scored=number + 1: scorer.counts.frames_scored == scored)
-        found = scorer._result
+        found = scorer.newest
         assert (found.rho, found.delta) == pytest.approx(wanted[:2], abs=1e-6) and found.state == wanted[4]
         assert found.scores == pytest.approx(wanted[5], abs=1e-6)
     assert wanted[3:5] == (True, "ok")
@@ -57,18 +57,13 @@ def test_outputs_are_plain_and_the_first_four_are_the_documented_channels(scorer
     json.dumps([rho, delta, age, valid, state, scores], allow_nan=False)
 
 
-def test_slow_scoring_in_the_loop_is_no_gap(bundle, statistics, small, clock, camera, commands, context):
-    scorer = WorldModelScorer(bundle, statistics, clock=clock, **small)
-    scorer.run(camera(0), *commands(0))
-    take = scorer._stream.take
-
+def test_slow_scoring_in_the_loop_is_no_gap(scorer, streams, clock, camera, commands, context):
     def slow(frame):
         clock.now += 2.0
-        return take(frame)
 
-    scorer._stream.take = slow
-    states = [scorer.run(camera(number), *commands(number))[4] for number in range(1, context)]
-    assert states == ["warming up"] * (context - 2) + ["ok"]
+    streams.before = slow
+    states = [scorer.run(camera(number), *commands(number))[4] for number in range(context)]
+    assert states == ["warming up"] * (context - 1) + ["ok"]
 
 
 def test_before_the_first_result_scores_are_maximal_and_invalid(scorer, camera, commands):
@@ -88,7 +83,7 @@ class SlowStream:
         return Scored(frame.time_s, "ok", 0.1, 0.2, {})
 
 
-def test_dead_thread_is_noticed_restarted_and_told(scorer, clock, camera, commands, context, monkeypatch):
+def test_dead_thread_is_noticed_restarted_and_told(scorer, streams, clock, camera, commands, context, monkeypatch):
     monkeypatch.setattr(threading, "excepthook", lambda *_: None)
     start(scorer)
     number = 0
@@ -102,56 +97,51 @@ def test_dead_thread_is_noticed_restarted_and_told(scorer, clock, camera, comman
             wait_until(lambda: scorer.counts.frames_scored >= scored)
         return found
 
+    def die(frame):
+        raise MemoryError("the thread dies")
+
     for frame in range(context + 1):
         found = tick(frame + 1)
     assert found[4] == "ok"
-
-    class Broken:
-        def take(self, frame, unseen=()):
-            raise MemoryError("the thread dies")
-
-    good, scorer._make_stream = scorer._make_stream, lambda pause: Broken()
-    first, scorer._owner = scorer._worker, None  # let the first thread end, as if it had died
-    wait_until(lambda: not first.is_alive())
+    streams.before = die
+    tick()
+    wait_until(lambda: not streams.threads[0].is_alive())
     told = [tick() for _ in range(3)]
     assert {found[4] for found in told} == {"scorer down"} and {found[3] for found in told} == {False}
     assert {found[:2] for found in told} == {(1.0, 1.0)}
-    wait_until(lambda: not scorer._worker.is_alive())  # the second one really died
+    wait_until(lambda: len(streams.threads) == 2 and not streams.threads[1].is_alive())  # the second one died as well
     assert scorer.counts.restarts == 1
-    scorer._make_stream = good
+    streams.before = lambda frame: None
     assert tick()[4] == "scorer down" and scorer.counts.restarts == 1  # not in every tick
     clock.now += world_model_scorer.RESTART_EVERY_S
     scored = scorer.counts.frames_scored
     assert tick(scored + 1)[4] == "scorer down" and scorer.counts.restarts == 2
-    wait_until(lambda: not scorer._queue)
     assert tick()[4] == "warming up"
 
 
-def test_a_thread_that_hangs_is_replaced_and_may_not_publish_any_more(scorer, clock, camera):
+def test_a_thread_that_hangs_is_replaced_and_may_not_publish_any_more(scorer, streams, clock, camera):
     slow = SlowStream()
-    good, scorer._make_stream = scorer._make_stream, lambda pause: slow
+    good, streams.make = streams.make, lambda pause: slow
     start(scorer)
     scorer.run_threaded(camera(0), 0.0, 0.2)
-    wait_until(lambda: not scorer._queue)
+    wait_until(lambda: streams.taken == 1)
     scorer.run_threaded(camera(1), 0.0, 0.2)
-    scorer._make_stream = good
-    hung = scorer._worker
+    streams.make = good
     clock.now += world_model_scorer.HANG_S + 1
     assert scorer.run_threaded(camera(2), 0.0, 0.2)[4] == "scorer down"
     wait_until(lambda: scorer.counts.frames_scored == 2)
-    result = scorer._result
+    result = scorer.newest
     slow.leave.release()
-    hung.join(PATIENCE_S)
-    assert scorer._result is result and scorer.counts.restarts == 1
+    streams.threads[0].join(PATIENCE_S)
+    assert scorer.newest is result and scorer.counts.restarts == 1
 
 
-def test_shutdown_ends_the_thread_and_the_next_drive_starts_fresh(scorer, clock, camera, commands):
+def test_shutdown_ends_the_thread_and_the_next_drive_starts_fresh(scorer, streams, clock, camera, commands):
     start(scorer)
-    worker = scorer._worker
     scorer.run_threaded(camera(0), *commands(0))
     wait_until(lambda: scorer.counts.frames_scored == 1)
     scorer.shutdown()
-    assert not worker.is_alive()
+    assert not streams.threads[0].is_alive()
     clock.now += 5.0
     assert scorer.run_threaded(camera(0), *commands(0))[:5] == (1.0, 1.0, 0.0, False, "warming up")
 
@@ -190,45 +180,39 @@ def test_in_a_vehicle_every_frame_is_scored_or_jumped_over(bundle, statistics, s
     assert all(value is not None for values in Page.seen for value in values)
 
 
-def test_shutdown_does_not_wait_for_the_rest_of_a_rollout(bundle, statistics, small, clock, camera, commands):
-    scorer = WorldModelScorer(bundle, statistics, clock=clock, **small)
-    halfway, ended = threading.Event(), threading.Event()
+def test_shutdown_does_not_wait_for_the_rest_of_a_rollout(scorer, streams, camera, commands):
+    steps, outcome = [], []
 
-    class LongRollout(SlowStream):
+    class LongRollout:
         def __init__(self, pause):
-            super().__init__()
             self.pause = pause
 
         def take(self, frame, unseen=()):
-            halfway.set()
-            ended.wait(PATIENCE_S)
-            self.pause()
-            raise AssertionError("the rollout went on after the drive")
+            end = time.monotonic() + PATIENCE_S
+            try:
+                while time.monotonic() < end:
+                    steps.append(1)
+                    time.sleep(0.001)
+                    self.pause()
+            except Exception as ended:
+                outcome.append(ended)
+                raise
 
-    scorer._make_stream = LongRollout
+    streams.make = LongRollout
     start(scorer)
     scorer.run_threaded(camera(0), *commands(0))
-    assert halfway.wait(PATIENCE_S)
-    worker, scorer._owner = scorer._worker, None  # what shutdown does before it waits
-    ended.set()
-    worker.join(PATIENCE_S)
-    assert not worker.is_alive() and scorer.counts.frames_scored == 0
+    wait_until(lambda: steps)
     scorer.shutdown()
+    assert outcome and not streams.threads[0].is_alive() and scorer.counts.frames_scored == 0
 
 
-def test_the_thread_has_its_own_torch_setting(bundle, statistics, small, clock, camera, commands):
+def test_the_thread_has_its_own_torch_setting(bundle, statistics, small, streams, camera, commands):
     import torch
 
     before = torch.get_num_threads()
     inside = []
-    scorer = WorldModelScorer(bundle, statistics, threads=before + 1, clock=clock, **small)
-
-    class Spy(SlowStream):
-        def take(self, frame, unseen=()):
-            inside.append(torch.get_num_threads())
-            return Scored(frame.time_s, "ok", 0.0, 0.0, {})
-
-    scorer._make_stream = lambda pause: Spy()
+    scorer = WorldModelScorer(bundle, statistics, threads=before + 1, make_stream=streams, **small)
+    streams.before = lambda frame: inside.append(torch.get_num_threads())
     try:
         start(scorer)
         scorer.run_threaded(camera(0), *commands(0))

@@ -13,6 +13,7 @@ import pytest
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
+from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.injection_control import InjectionControl
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.web.cockpit_feed import CockpitFeed
@@ -78,10 +79,7 @@ class DyingStream:
 
     frames = 0
 
-    def rollout_is_due(self, frame):
-        return False
-
-    def take(self, frame, allow_rollout=True):
+    def take(self, frame, unseen=()):
         type(self).frames += 1
         if self.frames % 7 == 0:
             raise MemoryError("the thread dies")
@@ -91,8 +89,8 @@ class DyingStream:
 def test_a_scorer_that_dies_again_and_again_is_restarted_and_leaves_no_thread(tmp_path, monkeypatch):
     monkeypatch.setattr(threading, "excepthook", lambda *_: None)
     now = [0.0]
-    scorer = WorldModelScorer(Bundle.load(make_bundle(tmp_path / "bundle")), None, SETTINGS, clock=lambda: now[0])
-    scorer._make_stream = lambda pause=None: DyingStream()
+    stood_in = {"intake": FrameIntake(clock=lambda: now[0]), "make_stream": lambda pause=None: DyingStream()}
+    scorer = WorldModelScorer(Bundle.load(make_bundle(tmp_path / "bundle")), None, SETTINGS, **stood_in)
     before = threading.active_count()
     threading.Thread(target=scorer.update, daemon=True).start()
     done = threading.Event()

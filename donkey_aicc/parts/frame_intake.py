@@ -1,0 +1,108 @@
+"""FrameIntake: this tick's camera frame as the nets see it, and whether it begins a sequence; decided here, once a tick."""
+
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.parts import states
+from donkey_aicc.scoring.settings import MAX_GAP_S
+from donkey_aicc.tubs.timeline import breaks_sequence
+
+logger = logging.getLogger(__name__)
+
+FROZEN_S = 0.5  # a picture that has not changed for so long is not the world
+
+
+@dataclass(frozen=True)
+class SeenFrame:
+    """One tick's picture. Number 0 begins a sequence."""
+
+    time_s: float
+    image: np.ndarray | None  # (64, 64, 3) uint8; None: it cannot be used
+    number: int  # in its sequence
+    state: str = ""  # what to tell a person; empty if all is well
+
+
+class FrameIntake:
+    """Donkeycar part: image -> (the seen frame, its picture), for every part of the monitor and for the pilot.
+
+    A sequence begins at the first frame, after a gap of over `gap_s`, and after a tick that cannot be used, as in a tub.
+    """
+
+    def __init__(
+        self,
+        gap_s: float = MAX_GAP_S,
+        frozen_s: float = FROZEN_S,
+        tick_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """tick_s: seconds that each tick stands for, in a simulation that does not follow the clock."""
+        self._gap_s, self._frozen_s, self._tick_s, self._clock = gap_s, frozen_s, tick_s, clock
+        self.shutdown()
+
+    def shutdown(self) -> None:
+        """Nothing of this drive goes into the next."""
+        self._ticks = self._number = 0
+        self._not_counted_s = 0.0
+        self._last_image: np.ndarray | None = None
+        self._frame_s = self._changed_s = math.nan  # when a usable frame came, and when the picture was another one
+        self._complained = ""
+
+    def reset(self) -> None:
+        """The next frame begins a sequence: a command could not be used, or the car was put somewhere else."""
+        self._number = 0
+
+    def now(self) -> float:
+        """The drive's time in seconds."""
+        return self._clock() - self._not_counted_s
+
+    def leave_out(self, seconds: float) -> None:
+        """Spent on scoring in the loop: our own slowness is no gap between frames."""
+        self._not_counted_s += seconds
+
+    def run(self, image: Any) -> tuple[SeenFrame, np.ndarray | None]:
+        """Never raises."""
+        seen = self.see(image)
+        return seen, seen.image
+
+    def see(self, image: Any) -> SeenFrame:
+        """The next tick's frame. One that an intake before has seen already is handed on. Never raises."""
+        if isinstance(image, SeenFrame):
+            return image
+        self._ticks += 1
+        now = self.now()
+        passed = now if self._tick_s is None else self._tick_s * self._ticks
+        pixels, trouble = self._pixels(image)
+        state = self._frozen(passed, pixels) or trouble
+        if pixels is None or breaks_sequence(passed - self._frame_s, self._gap_s):
+            self.reset()
+        seen = SeenFrame(now, pixels, self._number, state)
+        if pixels is not None:
+            self._number, self._frame_s = self._number + 1, passed
+        return seen
+
+    def _pixels(self, image: Any) -> tuple[np.ndarray | None, str]:
+        if image is None:
+            return None, states.NO_IMAGE
+        try:
+            return to_model_image(image), ""
+        except (AiccError, TypeError, ValueError) as error:
+            if str(error) != self._complained:  # once: it is true of every frame that follows
+                self._complained = str(error)
+                logger.error("the monitor cannot use a frame: %s", error)
+            return None, states.BAD_IMAGE
+
+    def _frozen(self, now: float, image: np.ndarray | None) -> str:
+        """A picture that does not change, and none at all, for `frozen_s` by the clock, whatever the rate of the loop."""
+        last = self._last_image
+        same = image is None if last is None else image is not None and np.array_equal(image, last)
+        if not same or math.isnan(self._changed_s):
+            self._last_image, self._changed_s = image, now
+        return states.FROZEN if now - self._changed_s >= self._frozen_s else ""
