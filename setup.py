@@ -36,6 +36,7 @@ setup(
         "onnxruntime>=1.17",
         "tqdm>=4.66",
         "segno>=1.6,<2",
+        "threadpoolctl>=3.1",
     ],
     extras_require={
         "train": TRAIN,

@@ -18,7 +18,7 @@ from donkey_aicc.faults.d_aug import SEVERITIES, VISUAL_FAMILIES
 from donkey_aicc.faults.fault import Fault
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.preprocess import to_model_image
-from donkey_aicc.nets.torch_pilot import TorchPilot
+from donkey_aicc.nets.vision_pilot import VisionPilot
 from donkey_aicc.resources import models_dir
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.simulator.drivers import VisionDriver
@@ -55,7 +55,7 @@ def abs_cte_ahead_m(world: World, driver: VisionDriver, seed: int, fault: Callab
 
 
 def print_track(track: str, strengths: dict[str, list[float]]) -> None:
-    world, pilot = World(track), TorchPilot()
+    world, pilot = World(track), VisionPilot()
     pilot.load(models_dir() / "pilot")
     driver = VisionDriver(pilot)
     nominal = np.concatenate([abs_cte_ahead_m(world, driver, 1000 + seed, None) for seed in range(NOMINAL_DRIVES)])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.errors import one_of
-from donkey_aicc.nets.pilot_file import load_pilot
+from donkey_aicc.nets.pilot_file import pilot_weights
 from donkey_aicc.resources import models_dir
 from donkey_aicc.simulator.tracks import make_track
 from studies import drive_stages, open_loop
@@ -45,7 +45,7 @@ def plan_experiment(
     one_of("preset", preset, tuple(PRESETS))
     make_track(track)
     where = Path(pilot) if pilot is not None else models_dir() / "pilot"
-    load_pilot(where)
+    pilot_weights(where)
     chosen_seed = seed if model_seed is None else model_seed
     return Experiment(Layout(Path(out)), PRESETS[preset], track, seed, chosen_seed, where, overrides, workers, cluster)
 

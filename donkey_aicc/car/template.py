@@ -141,12 +141,12 @@ def find_model(model: str) -> Path:
 
 def _own_pilot(path: Path, model_type: str | None, config: AiccConfig) -> Any:
     """In the embedded simulator with the temper of its seed, as in the drives that the shipped models learnt from."""
-    from donkey_aicc.nets.torch_pilot import TorchPilot
+    from donkey_aicc.nets.vision_pilot import VisionPilot
     from donkey_aicc.simulator.temper import Temper, TemperedPilot
 
     if model_type is not None:
         raise ConfigError(f"--type is for donkeycar's own models; {path.name} needs none, got {model_type!r}")
-    pilot = TorchPilot(config.control_threads)
+    pilot = VisionPilot(config.control_threads)
     pilot.load(path)
     return TemperedPilot(pilot, Temper.draw(config.sim_seed), config.sim_seed) if config.sim else pilot
 

@@ -43,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
         ]
     model = None if args.expert else Path(args.model or models_dir() / "pilot")
     if model is not None:
-        from donkey_aicc.nets.pilot_file import load_pilot
+        from donkey_aicc.nets.pilot_file import pilot_weights
 
-        load_pilot(model)
+        pilot_weights(model)
     new = record(plans, model, args.workers)
     frames = sum(plan.frames for plan in plans)
     print(f"{len(plans)} tubs with {frames} frames in {args.out} ({new} new, {len(plans) - new} were there)")

@@ -7,6 +7,8 @@ A pilot is a folder with `pilot.safetensors` (the weights) and `manifest.json` (
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import atomic_path, sha256_of, write_json
 from donkey_aicc.untrusted import read_untrusted_json
@@ -18,6 +20,15 @@ WEIGHTS_NAME = "pilot.safetensors"
 MANIFEST_NAME = "manifest.json"
 FORMAT = "donkey_aicc.pilot"
 VERSION = 1
+
+# Layers of PilotNet, in order: a convolution's weight (out, in, k, k) and stride, a linear layer's weight (out, in).
+CONVOLUTIONS = {
+    "convolutions.0": ((24, 3, 5, 5), 2),
+    "convolutions.2": ((36, 24, 5, 5), 2),
+    "convolutions.4": ((48, 36, 5, 5), 2),
+    "convolutions.6": ((64, 48, 3, 3), 1),
+}
+HEAD = {"head.1": (100, 64 * 3 * 3), "head.3": (50, 100), "head.5": (2, 50)}
 
 
 def save_pilot(folder: str | Path, net: "PilotNet", about: dict[str, Any]) -> None:
@@ -33,33 +44,48 @@ def save_pilot(folder: str | Path, net: "PilotNet", about: dict[str, Any]) -> No
 
 
 def load_pilot(path: str | Path) -> "PilotNet":
-    """The net in evaluation mode from a pilot's folder or .safetensors file; every weight is checked."""
+    """The torch net in evaluation mode, for training it further."""
     import torch
-    from safetensors import SafetensorError, safe_open
 
     from donkey_aicc.nets.pilot_net import PilotNet
 
+    net = PilotNet()
+    net.load_state_dict({name: torch.from_numpy(value) for name, value in pilot_weights(path).items()}, strict=True)
+    return net.eval()
+
+
+def pilot_weights(path: str | Path) -> dict[str, np.ndarray]:
+    """The weights by name from a pilot's folder or .safetensors file; every one is checked."""
+    from safetensors import SafetensorError, safe_open
+
     file = _weights_file(Path(path).expanduser())
     try:
-        with safe_open(file, framework="pt") as stored:
+        with safe_open(file, framework="np") as stored:
             metadata = stored.metadata() or {}
             weights = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 (not a dict)
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, TypeError, ValueError) as error:  # numpy has no type for some of the format's
         raise AiccError(f"the pilot file {file} is corrupt or no safetensors file: {error}") from error
     if metadata.get("format") != FORMAT or metadata.get("version") != str(VERSION):
         found = f"format {metadata.get('format')!r} version {metadata.get('version')!r}"
         raise AiccError(
             f"{file} must be a {FORMAT} file of version {VERSION}, got {found}; train one with donkey-aicc train-pilot"
         )
-    net = PilotNet()
-    try:
-        net.load_state_dict(weights, strict=True)
-    except RuntimeError as error:
-        raise AiccError(f"the pilot file {file} does not fit the pilot net: {error}") from error
-    broken = [name for name, value in weights.items() if not torch.isfinite(value).all()]
+    _check_weights(file, weights)
+    return weights
+
+
+def _check_weights(file: Path, weights: dict[str, np.ndarray]) -> None:
+    layers = {name: shape for name, (shape, _) in CONVOLUTIONS.items()} | HEAD
+    expected = {f"{name}.weight": shape for name, shape in layers.items()} | {
+        f"{name}.bias": shape[:1] for name, shape in layers.items()
+    }
+    found = {name: value.shape for name, value in weights.items()}
+    wrong = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+    if wrong:
+        raise AiccError(f"the pilot file {file} does not fit the pilot net: missing, unknown or of another shape: {wrong}")
+    broken = [name for name, value in weights.items() if not (value.dtype.kind == "f" and np.isfinite(value).all())]
     if broken:
         raise AiccError(f"the pilot file {file} is corrupt: not a number in {', '.join(broken)}")
-    return net.eval()
 
 
 def _weights_file(path: Path) -> Path:

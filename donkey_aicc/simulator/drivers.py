@@ -61,8 +61,8 @@ def nominal_driver(track: Track, model: str | Path | None, seed: int) -> "Expert
         # About what a shift of the picture does to the shipped pilot.
         expert = Expert(track, LOOKAHEAD_M * (1.0 + 5.0 * temper.look_ahead), line_m=-3.0 * temper.line)
         return ExpertDriver(expert, Hand(temper, seed))
-    from donkey_aicc.nets.torch_pilot import TorchPilot
+    from donkey_aicc.nets.vision_pilot import VisionPilot
 
-    pilot = TorchPilot()
+    pilot = VisionPilot()
     pilot.load(model)
     return VisionDriver(TemperedPilot(pilot, temper, seed))

@@ -22,7 +22,7 @@ from donkey_aicc.simulator.world import World
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.pilot_net import PilotNet
-    from donkey_aicc.nets.torch_pilot import TorchPilot
+    from donkey_aicc.nets.vision_pilot import VisionPilot
 
 QUICK_RETURN = Marshal(departed_m=0.6, wait_frames=1)
 
@@ -53,7 +53,7 @@ def plan_lessons(
     return lessons
 
 
-def give_lessons(lessons: Sequence[Lesson], pilot: "TorchPilot | None") -> int:
+def give_lessons(lessons: Sequence[Lesson], pilot: "VisionPilot | None") -> int:
     """Record the lessons that are not there yet; returns how often the car had to be put back."""
     departures = 0
     for lesson in progress([lesson for lesson in lessons if not lesson.path.exists()], "lessons", unit="drive"):
@@ -61,7 +61,7 @@ def give_lessons(lessons: Sequence[Lesson], pilot: "TorchPilot | None") -> int:
     return departures
 
 
-def _give(lesson: Lesson, pilot: "TorchPilot | None") -> int:
+def _give(lesson: Lesson, pilot: "VisionPilot | None") -> int:
     world = World(lesson.track, seed=lesson.seed)
     rng = np.random.default_rng([lesson.seed, 13])
     world.reset("random", offset_m=float(rng.uniform(-0.2, 0.2)), heading_offset=float(rng.uniform(-0.3, 0.3)))
@@ -111,7 +111,7 @@ def teach(school: School, work: Path, device: str = "cpu") -> "tuple[PilotNet, l
 
     from donkey_aicc.nets.pilot_file import load_pilot
     from donkey_aicc.nets.pilot_net import PilotNet
-    from donkey_aicc.nets.torch_pilot import TorchPilot
+    from donkey_aicc.nets.vision_pilot import VisionPilot
     from donkey_aicc.training.cloning import PilotRecipe, split_for_cloning, train_pilot
     from donkey_aicc.training.trainer import Run
     from donkey_aicc.tubs.load import load_drives
@@ -121,7 +121,7 @@ def teach(school: School, work: Path, device: str = "cpu") -> "tuple[PilotNet, l
     tubs: list[Path] = []
     for number, (share, epochs) in enumerate(zip(school.shares, school.epochs, strict=True)):
         lessons = plan_lessons(work, school.tracks, number, school.drives, school.frames, share, school.seed)
-        departures = give_lessons(lessons, TorchPilot.of(net) if number or school.start else None)
+        departures = give_lessons(lessons, VisionPilot.of(net) if number or school.start else None)
         tubs += [lesson.path for lesson in lessons]
         sequences = load_drives(tubs, tau=None, min_length=20, must_be_usable=False).sequences
         train, validation = split_for_cloning(sequences, school.seed)

@@ -13,11 +13,11 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from donkey_aicc.faults.driven import VISUAL_FAULTS
-    from donkey_aicc.nets.torch_pilot import TorchPilot
+    from donkey_aicc.nets.vision_pilot import VisionPilot
     from donkey_aicc.resources import models_dir
     from studies.steering_disturbance import GRIDS, TARGETS, read_driving, rows
 
-    pilot = TorchPilot()
+    pilot = VisionPilot()
     pilot.load(args.model or models_dir() / "pilot")
     driving = read_driving(Path(args.tubs), pilot, args.frames)
     print(f"{'steering moves by':<18}" + "".join(f"{target:>8.2f}" for target in TARGETS))

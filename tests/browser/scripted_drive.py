@@ -42,7 +42,7 @@ class ScriptedDrive:
         } | about  # fmt: skip
         instruments = {
             "features": lambda: [0.4, -1.0, 0.2, 1.1, -2.6, 0.0, 4.4, 11.0, -0.3, 2.1, 0.9, -0.7],
-            "parts": lambda: [["SimulatorPart", 2.6], ["TorchPilot", 9.8], ["TTA", 14.2], ["TubWriter", 3.1]],
+            "parts": lambda: [["SimulatorPart", 2.6], ["VisionPilot", 9.8], ["TTA", 14.2], ["TubWriter", 3.1]],
             "governor_mode": lambda: "slow",
             "injection": lambda: {"armed": bool(self.fault), "left_s": 12.0 if self.fault else 0.0, "asked_for": []},
         }

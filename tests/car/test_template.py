@@ -84,7 +84,7 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
     assert parts_of_a_drive(*FAST, **ours) == simulator
     real_car = {"AICC_SIM": False, "CAMERA_TYPE": "MOCK", "DRIVE_TRAIN_TYPE": "MOCK", "WEB_CONTROL_PORT": cut.free_port()}
     found = parts_of_a_drive("--model", "models/straight", AICC_INJECT_BUTTONS=True, **real_car)
-    expected = ["MockCamera", "AnomalyInjector", "LocalWebController", *CONTROLS, "TorchPilot", *COMMANDS, *OUR_COMMANDS]
+    expected = ["MockCamera", "AnomalyInjector", "LocalWebController", *CONTROLS, "VisionPilot", *COMMANDS, *OUR_COMMANDS]
     assert found == [*expected, "WorldModelScorer", "UnsafeMark", "CockpitFeed", "GuardedTub", "DriveLog", "DriveStopper"]
 
 

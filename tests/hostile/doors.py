@@ -17,7 +17,7 @@ from donkey_aicc.faults.schedule import parse_schedule
 from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.manifest import MANIFEST, read_manifest
-from donkey_aicc.nets.pilot_file import load_pilot, save_pilot
+from donkey_aicc.nets.pilot_file import pilot_weights, save_pilot
 from donkey_aicc.nets.pilot_net import PilotNet
 from donkey_aicc.overhead.setup_file import load_setup
 from donkey_aicc.scoring.score_table import ScoreTable
@@ -118,7 +118,7 @@ def _weights(folder: Path) -> Door:
 
 def _pilot_manifest(folder: Path) -> Door:
     save_pilot(folder / "pilot", PilotNet(), {})
-    return _file_door("pilot manifest", folder / "pilot" / "manifest.json", lambda: load_pilot(folder / "pilot"))
+    return _file_door("pilot manifest", folder / "pilot" / "manifest.json", lambda: pilot_weights(folder / "pilot"))
 
 
 def _pilot_weights(folder: Path) -> Door:
@@ -127,7 +127,7 @@ def _pilot_weights(folder: Path) -> Door:
 
     def load(data: bytes) -> Any:
         path.write_bytes(data)
-        return load_pilot(path)
+        return pilot_weights(path)
 
     return Door("pilot weights", _header_mutations(path.read_bytes()), load)
 

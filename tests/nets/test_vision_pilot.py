@@ -3,16 +3,17 @@ import pytest
 import torch
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.pilot_file import save_pilot
+from donkey_aicc.nets.pilot_file import load_pilot, save_pilot
 from donkey_aicc.nets.pilot_net import PilotNet
-from donkey_aicc.nets.torch_pilot import TorchPilot
+from donkey_aicc.nets.preprocess import images_to_tensor
+from donkey_aicc.nets.vision_pilot import VisionPilot
 
 
 @pytest.fixture
 def pilot(tmp_path):
     torch.manual_seed(2)
     save_pilot(tmp_path, PilotNet(), {})
-    pilot = TorchPilot()
+    pilot = VisionPilot()
     pilot.load(str(tmp_path))
     return pilot
 
@@ -43,10 +44,20 @@ def test_a_frame_it_cannot_use_stops_the_car(pilot, frame):
 
 
 def test_without_weights_the_car_stands():
-    assert TorchPilot().run(np.zeros((120, 160, 3), np.uint8)) == (0.0, 0.0)
+    assert VisionPilot().run(np.zeros((120, 160, 3), np.uint8)) == (0.0, 0.0)
 
 
 def test_a_bad_file_is_refused_at_load(tmp_path):
     (tmp_path / "broken.safetensors").write_bytes(b"junk")
     with pytest.raises(AiccError, match="corrupt"):
-        TorchPilot().load(tmp_path / "broken.safetensors")
+        VisionPilot().load(tmp_path / "broken.safetensors")
+
+
+def test_it_drives_as_the_net_does(pilot, tmp_path):
+    net, rng = load_pilot(tmp_path).double(), np.random.default_rng(1)
+    for _ in range(5):
+        image = rng.integers(0, 256, (64, 64, 3), dtype=np.uint8)
+        with torch.inference_mode():
+            expected = net(images_to_tensor(image[None]).double())[0].tolist()
+        assert pilot.run(image) == pytest.approx(expected, abs=1e-5)
+        assert VisionPilot.of(net).run(image) == pilot.run(image)
