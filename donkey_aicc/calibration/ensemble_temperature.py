@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from donkey_aicc.calibration.base import ScoreMap, labelled_samples
 from donkey_aicc.calibration.pool import Pool
@@ -16,6 +15,8 @@ Mix = tuple[float, float, float]
 
 def fit_mix(parts: np.ndarray, y: np.ndarray) -> Mix:
     """Weights >= 0 that add up to 1 with the least NLL of the mixed probability; parts: (n, 3), y: (n,)."""
+    from scipy.optimize import minimize  # only fits need it: the car loads no scipy
+
     right = np.where(y[:, None] > 0.5, parts, 1.0 - parts)  # probability each part gives to the truth
 
     def nll(weights: np.ndarray) -> tuple[float, np.ndarray]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.optimize import minimize
 
 from donkey_aicc.errors import AiccError
 
@@ -99,6 +98,7 @@ def minimise(
     nominal: HeatShiftProblem, families: Sequence[Problem], multiplier: float, start: np.ndarray, shifts: bool = True
 ) -> np.ndarray:
     """(2S,) in [0, 3]: least mean NLL of the families plus multiplier times the nominal NLL; without shifts b stays 0."""
+    from scipy.optimize import minimize  # only fits need it: the car loads no scipy
 
     def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         found = [family.nll_and_gradient(parameters) for family in families]

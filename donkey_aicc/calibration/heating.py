@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import minimize
 
 from donkey_aicc.calibration.probability import logit, sigmoid
 from donkey_aicc.errors import AiccError
@@ -50,6 +49,8 @@ Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 def minimise_weights(objective: Objective, start: np.ndarray, upper: float = W_MAX) -> np.ndarray:
     """L-BFGS-B with 0 <= w <= upper from one start."""
+    from scipy.optimize import minimize  # only fits need it: the car loads no scipy
+
     if not len(start):
         return start
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0.0, upper)] * len(start))

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from donkey_aicc.calibration.base import Calibrator, ScoreMap, labelled_samples
 from donkey_aicc.calibration.pool import Pool
@@ -15,6 +14,8 @@ _BOUND = 50.0  # keeps separable data from running away
 
 def fit_platt(p: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     """(a, b) with the least NLL of sigmoid(a logit(p) + b); p, y: (n,)."""
+    from scipy.optimize import minimize  # only fits need it: the car loads no scipy
+
     x = logit(p)
 
     def nll(parameters: np.ndarray) -> tuple[float, np.ndarray]:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from donkey_aicc.calibration.base import Calibrator, ScoreMap, labelled_samples
 from donkey_aicc.calibration.heating import STARTS, validation_rows
@@ -31,6 +30,8 @@ class Shrinkage(Calibrator):
         self.offset = -_OFFSET_MAX
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "Shrinkage":
+        from scipy.optimize import minimize  # only fits need it: the car loads no scipy
+
         pool = self.required_pool(pool)
         for column in range(len(table.horizons)):
             labelled_samples(table, self.probability_of(table), column, self.name)  # both classes or a clear message

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from donkey_aicc.calibration.base import Calibrator, ScoreMap, labelled_samples
 from donkey_aicc.calibration.pool import Pool
@@ -16,6 +15,8 @@ T_MIN, T_MAX = 0.1, 20.0
 
 def fit_temperature(p: np.ndarray, y: np.ndarray) -> float:
     """The T in [0.1, 20] with the least NLL of sigmoid(logit(p) / T); p, y: (n,)."""
+    from scipy.optimize import minimize_scalar  # only fits need it: the car loads no scipy
+
     signed = np.where(y > 0.5, 1.0, -1.0) * logit(p)
 
     def nll(log_temperature: float) -> float:

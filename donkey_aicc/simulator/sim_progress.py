@@ -1,20 +1,22 @@
 """SimProgress and SessionCut: laps and walls of the embedded simulator in the drive loop."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from donkey_aicc.simulator.simulator_part import SimulatorPart
-from donkey_aicc.simulator.world import NO_HIT
+if TYPE_CHECKING:
+    from donkey_aicc.simulator.simulator_part import SimulatorPart
 
 
 class SimProgress:
     """Runs right after the simulator and says how far the drive is."""
 
-    def __init__(self, simulator: SimulatorPart) -> None:
-        self._simulator = simulator
+    def __init__(self, simulator: "SimulatorPart") -> None:
+        from donkey_aicc.simulator.world import NO_HIT  # manage.py of a real car loads this file, and needs no world
+
+        self._simulator, self._no_hit = simulator, NO_HIT
 
     def run(self) -> tuple[int, bool]:
         """Number of the lap being driven (from 1) and whether the car has hit the wall."""
-        return self._simulator.laps + 1, self._simulator.observation.hit != NO_HIT
+        return self._simulator.laps + 1, self._simulator.observation.hit != self._no_hit
 
 
 class SessionCut:
