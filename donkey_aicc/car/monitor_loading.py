@@ -1,5 +1,6 @@
 """The models of this drive: the bundle, what runs it, and a calibrator for every grade that the drive may come to."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from donkey_aicc.nets.runtime import Runtime
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Monitor:
-    """The loaded models of this drive."""
+    """What was loaded."""
 
     bundle: "BundleFolder"
     runtime: "Runtime"
@@ -49,14 +52,13 @@ def load_monitor(car: Assembly) -> Monitor | None:
     bundle = BundleFolder.open(path)
     runtime = open_runtime(path, config.runtime, config.scorer_threads, config.control_threads)
     calibrators = _calibrators(bundle, config)
-    if not calibrators:
-        settings = _settings_without_calibrator(config, bundle)
-        return Monitor(bundle, runtime, settings, None, grade_said=f"grade {settings.grade}")
     for calibrator in calibrators:
         _refuse_other_settings(config, calibrator)
-    number, said = _start_at(car, runtime, calibrators)
-    first, *lower = calibrators[number:]
-    return Monitor(bundle, runtime, first.settings, first, tuple(lower) if _may_step_down(config) else (), said)
+    grades = [calibrator.settings for calibrator in calibrators] or [_settings_without_calibrator(config, bundle)]
+    grade, said = _start_at(car, runtime, grades)
+    number = [settings.grade for settings in grades].index(grade)
+    first, lower = (calibrators[number], calibrators[number + 1 :]) if calibrators else (None, [])
+    return Monitor(bundle, runtime, grades[number], first, tuple(lower) if _may_step_down(config) else (), said)
 
 
 def _calibrators(bundle: "BundleFolder", config: AiccConfig) -> "list[Calibrator]":
@@ -93,20 +95,20 @@ def _may_step_down(config: AiccConfig) -> bool:
     return config.grade is None and config.scorer_threaded
 
 
-def _start_at(car: Assembly, runtime: "Runtime", calibrators: "list[Calibrator]") -> tuple[int, str]:
-    """Number of the calibrator to start with, and the sentence about it.
+def _start_at(car: Assembly, runtime: "Runtime", grades: list[ScoreSettings]) -> tuple[str, str]:
+    """The grade to start with, and the sentence about it. Every net has run once after it, so no tick pays for loading.
 
     A drive with the scorer in its loop has all the time it needs; so it keeps the best.
     """
-    from donkey_aicc.car.grade_choice import best_grade
+    from donkey_aicc.car.grade_choice import choose_grade, load_predictor
 
-    grades = [calibrator.settings for calibrator in calibrators]
-    if len(grades) == 1 or not _may_step_down(car.config):
-        fixed = ", fixed by AICC_GRADE" if car.config.grade is not None else ""
-        return 0, f"grade {grades[0].grade}{fixed}"
-    tick_s = 1.0 / car.cfg.DRIVE_LOOP_HZ
-    if not tick_s > 0.0:
+    if runtime.has_predictor:
+        load_predictor(runtime, grades[0].views)
+    if not car.config.scorer_threaded:
+        return grades[0].grade, f"grade {grades[0].grade}"
+    if not car.cfg.DRIVE_LOOP_HZ > 0.0:
         raise ConfigError(f"DRIVE_LOOP_HZ must be > 0, got {car.cfg.DRIVE_LOOP_HZ!r}")
-    grade, measured = best_grade(runtime, grades, tick_s)
-    numbers = ", ".join(f"{name} {ms:.0f} ms" for name, ms in measured.items())
-    return [each.grade for each in grades].index(grade), f"grade {grade}, measured {numbers} a frame of {1e3 * tick_s:.0f}"
+    choice = choose_grade(runtime, grades, 1.0 / car.cfg.DRIVE_LOOP_HZ)
+    if choice.too_slow:
+        logger.warning(choice.too_slow)
+    return choice.grade, f"{choice}{', fixed by AICC_GRADE' if car.config.grade is not None else ''}"

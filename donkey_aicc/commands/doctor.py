@@ -89,18 +89,17 @@ def _monitor(args: argparse.Namespace) -> list[Check]:
 
 
 def _speed(runtime: Any, grades: list[Any], hz: float) -> list[Check]:
-    from donkey_aicc.car.grade_choice import SHARE_OF_TICK, best_grade, frame_ms
+    from donkey_aicc.car.grade_choice import choose_grade, frame_ms
 
-    tick_ms, checks = 1e3 / hz, []
+    checks = []
     for settings in grades:
         ms = frame_ms(runtime, settings)
         checks.append(
             Check(f"grade {settings.grade}", True, f"{ms:.1f} ms a frame, {min(1e3 / ms, hz):.0f} of {hz:g} frames a second")
         )
-    grade, measured = best_grade(runtime, grades, 1.0 / hz)
-    fits = measured.get(grade, tick_ms) <= SHARE_OF_TICK * tick_ms
-    advice = "" if fits else f"the lowest grade takes over {SHARE_OF_TICK:.0%} of a tick: frames are skipped; lower DRIVE_LOOP_HZ"
-    return [*checks, Check("grade at start", fits, grade, advice)]
+    choice = choose_grade(runtime, grades, 1.0 / hz)
+    advice = f"{choice.too_slow}; lower DRIVE_LOOP_HZ" if choice.too_slow else ""
+    return [*checks, Check("grade at start", choice.fits, choice.grade, advice)]
 
 
 def _tub_folder(car: Path) -> Check:
