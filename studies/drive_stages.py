@@ -29,9 +29,9 @@ def set_severities(experiment: Experiment) -> None:
     path = experiment.layout.severities
     if path.exists():
         return
-    from donkey_aicc.nets.torch_pilot import TorchPilot
+    from donkey_aicc.nets.vision_pilot import VisionPilot
 
-    pilot = TorchPilot()
+    pilot = VisionPilot()
     pilot.load(experiment.pilot)
     driving = read_driving(experiment.layout.nominal, pilot, experiment.preset.severity_frames)
     found = {fault: {GRIDS[fault][0]: [round(value, 4) for value in rows(fault, driving, pilot)]} for fault in GRIDS}

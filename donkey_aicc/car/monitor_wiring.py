@@ -32,7 +32,7 @@ def add_intake(car: Assembly, monitor: Monitor | None) -> "FrameIntake | None":
     """Behind the last part that writes the image: what the tub will hold, resized once for the monitor and for our own pilot."""
     if monitor is None:
         return None
-    from donkey_aicc.nets.torch_pilot import TorchPilot
+    from donkey_aicc.nets.vision_pilot import VisionPilot
     from donkey_aicc.parts.frame_intake import FrameIntake
 
     config, place = car.config, after_last_image(car.V.parts)
@@ -41,7 +41,7 @@ def add_intake(car: Assembly, monitor: Monitor | None) -> "FrameIntake | None":
     with inserting_at(car.V, place):
         car.V.add(intake, inputs=[channels.IMAGE], outputs=[channels.FRAME, channels.MODEL_IMAGE])
     for entry in car.V.parts[place:]:
-        if isinstance(entry["part"], TorchPilot):
+        if isinstance(entry["part"], VisionPilot):
             entry["inputs"] = [channels.MODEL_IMAGE if name == channels.IMAGE else name for name in entry["inputs"]]
     return intake
 

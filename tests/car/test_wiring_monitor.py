@@ -12,7 +12,7 @@ from donkey_aicc.car import wiring
 from donkey_aicc.car.tub_channels import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.nets.pilot_net import PilotNet
-from donkey_aicc.nets.torch_pilot import TorchPilot
+from donkey_aicc.nets.vision_pilot import VisionPilot
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionButtons
 from tests.monitor_under_test import SETTINGS, add_calibrator, make_bundle
@@ -131,7 +131,7 @@ def test_the_frame_is_resized_once_a_tick_for_pilot_predictor_and_scorer(tmp_pat
 
     sizes, resize = [], preprocess.cv2.resize
     monkeypatch.setattr(preprocess.cv2, "resize", lambda image, size, **how: sizes.append(size) or resize(image, size, **how))
-    vehicle, pilot = Vehicle(), TorchPilot.of(PilotNet())
+    vehicle, pilot = Vehicle(), VisionPilot.of(PilotNet())
     vehicle.add(Camera(), outputs=[channels.IMAGE, channels.STEERING, channels.THROTTLE])
     vehicle.add(pilot, inputs=[channels.IMAGE], outputs=["pilot/angle", "pilot/throttle"])
     vehicle.add(Motor(), inputs=[channels.THROTTLE])
