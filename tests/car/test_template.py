@@ -77,14 +77,31 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
 
     if not (models_dir() / "reference").is_dir():
         pytest.skip("no shipped bundle yet")
-    simulator = ["SimulatorPart", "SimProgress", "AnomalyInjector", "HeadlessController", *CONTROLS, "TemperedPilot"]
+    simulator = [
+        "SimulatorPart",
+        "SimProgress",
+        "AnomalyInjector",
+        "FrameIntake",
+        "HeadlessController",
+        *CONTROLS,
+        "TemperedPilot",
+    ]
     simulator += [*COMMANDS, *OUR_COMMANDS, "WorldModelScorer", "SequenceStart", "UnsafeMark"]
     simulator += ["GuardedTub", "DriveLog", "SessionCut", "DriveStopper"]
     ours = {"AICC_BUNDLE": "reference", "AICC_MARK_BUTTON": "w1"}
     assert parts_of_a_drive(*FAST, **ours) == simulator
     real_car = {"AICC_SIM": False, "CAMERA_TYPE": "MOCK", "DRIVE_TRAIN_TYPE": "MOCK", "WEB_CONTROL_PORT": cut.free_port()}
     found = parts_of_a_drive("--model", "models/straight", AICC_INJECT_BUTTONS=True, **real_car)
-    expected = ["MockCamera", "AnomalyInjector", "LocalWebController", *CONTROLS, "VisionPilot", *COMMANDS, *OUR_COMMANDS]
+    expected = [
+        "MockCamera",
+        "AnomalyInjector",
+        "FrameIntake",
+        "LocalWebController",
+        *CONTROLS,
+        "VisionPilot",
+        *COMMANDS,
+        *OUR_COMMANDS,
+    ]
     assert found == [*expected, "WorldModelScorer", "UnsafeMark", "CockpitFeed", "GuardedTub", "DriveLog", "DriveStopper"]
 
 
