@@ -3,6 +3,7 @@
 Only calibration sequences are touched. The test protocols have no part in any number chosen here.
 """
 
+from collections.abc import Callable
 from collections.abc import Sequence as Listing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -77,13 +78,14 @@ def build_augmented(
     rows: int = ROWS_WITH_FULL_CONTEXT,
     ladder_frames: int = LADDER_FRAMES,
     severities: tuple[int, ...] = SEVERITIES,
+    score: Callable[..., ScoreTable] = score_drives,
 ) -> Augmented:
     """Set the severities by the predictor's accuracy, cut and change pieces of the calibration drives, score them."""
     ladders = measure_ladders(bundle, calibration, seed, ladder_frames)
     # Warm-up, usable rows, and the frames that the labels of the last usable row look at.
     frames = settings.context + rows + max(bundle.horizons)
     pieces = augmented_pieces(calibration, strengths_of(ladders), frames, seed, severities)
-    return Augmented(score_drives(bundle, pieces, settings=settings, workers=workers, title="scoring D_aug"), ladders)
+    return Augmented(score(bundle, pieces, settings=settings, workers=workers, title="scoring D_aug"), ladders)
 
 
 def measure_ladders(

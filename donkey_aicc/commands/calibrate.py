@@ -2,6 +2,7 @@
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,17 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rollout-every", type=int, default=10, metavar="N", help="frames between rollouts (default 10)")
     parser.add_argument("--workers", type=int, default=2, help="scoring processes (default 2)")
     parser.add_argument("--picture", default=None, help="before-and-after picture (default: BUNDLE/calibration.png)")
-    parser.add_argument("--cache-dir", default=None, help="folder for decoded frames (default: the user's cache)")
+    parser.add_argument("--cache-dir", default=None, help="folder for decoded frames and scores (default: the user's cache)")
     add_bundle_label_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.calibration.calibrating import build_augmented, calibrate_bundle, calibration_drives, fit_scores_only
     from donkey_aicc.calibration.catalogue import DEFAULT_METHOD, DRIVABLE
+    from donkey_aicc.calibration.score_cache import score_once
     from donkey_aicc.errors import one_of
     from donkey_aicc.evaluation.figures.before_after import draw_before_after
     from donkey_aicc.nets.bundle import Bundle
-    from donkey_aicc.scoring.parallel import score_drives
     from donkey_aicc.scoring.settings import ScoreSettings
     from donkey_aicc.tubs.load import load_drives
 
@@ -58,14 +59,15 @@ def run(args: argparse.Namespace) -> int:
     if bundle.has_predictor:
         _require_labels(drives, manifest)
     settings = ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, context=manifest.context)
-    nominal = score_drives(bundle, drives, settings=settings, workers=args.workers, title="scoring calibration drives")
+    score = partial(score_once, cache_dir=args.cache_dir)
+    nominal = score(bundle, drives, settings=settings, workers=args.workers, title="scoring calibration drives")
     options = bundle_labels(args, manifest) | {"cache_dir": args.cache_dir}
 
     def scored(tubs: list[str], title: str) -> Any:
         if not tubs:
             return None
         found = load_drives(tubs, **options).sequences
-        return score_drives(bundle, found, settings=settings, workers=args.workers, title=title)
+        return score(bundle, found, settings=settings, workers=args.workers, title=title)
 
     fresh = scored(args.alarm_drives, "scoring drives for the alarm")
     if not bundle.has_predictor:
@@ -75,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
             print("\n".join(calibrator.alarm.statements()))
         print(f"  the bundle was trained without labels: no confidence\nwritten to {path}")
         return 0
-    augmented = build_augmented(bundle, drives, settings, args.seed, args.workers)
+    augmented = build_augmented(bundle, drives, settings, args.seed, args.workers, score=score)
     augmented = replace(augmented, driven=scored(args.driven, "scoring driven faults"))
     result = calibrate_bundle(bundle, nominal, augmented, settings, method, args.seed, fresh)
     picture = Path(args.picture) if args.picture else Path(args.bundle) / "calibration.png"

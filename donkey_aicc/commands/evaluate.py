@@ -1,6 +1,7 @@
 """donkey-aicc evaluate: every table and figure of the paper from a bundle and tubs, or from score tables made before."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--d-aug-frames", type=int, default=80, metavar="N", help="usable frames of each of the 55 pieces of D_aug (default 80)"
     )
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="scoring processes (default 2)")
-    parser.add_argument("--cache-dir", metavar="DIR", help="where decoded frames are kept (default ~/.cache/donkey_aicc)")
+    parser.add_argument("--cache-dir", metavar="DIR", help="for decoded frames and scores (default ~/.cache/donkey_aicc)")
     parser.add_argument("--departed", type=float, metavar="CTE", help="|cte| beyond which the car has left its lane (lead times)")
     parser.add_argument("--rate", type=float, default=20.0, metavar="HZ", help="frames per second of the drives (default 20)")
     parser.add_argument("--frames-per-lap", type=float, metavar="N", help="to count false alarms per lap, not per 1000 frames")
@@ -87,16 +88,16 @@ def _from_folder(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
 
 
 def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
-    """Score everything, and keep the tables: another evaluation of them takes minutes, scoring them may take hours."""
+    """Score everything that `calibrate` has not, and keep the tables: scoring them may take hours, evaluating them minutes."""
     from donkey_aicc.calibration.calibrating import build_augmented
     from donkey_aicc.calibration.calibrator_file import score_settings, weights_fingerprint
+    from donkey_aicc.calibration.score_cache import score_once
     from donkey_aicc.errors import ConfigError
     from donkey_aicc.evaluation.contact_sheet import NAME as CONTACT_SHEET
     from donkey_aicc.evaluation.contact_sheet import contact_sheet
     from donkey_aicc.evaluation.score_files import load_scores, save_scores
     from donkey_aicc.files import write_atomic
     from donkey_aicc.scoring.imagined_scores import imagine_drives
-    from donkey_aicc.scoring.parallel import score_drives
 
     settings, workers = score_settings(bundle), args.workers
     for name, value in (("--d-aug-frames", args.d_aug_frames), ("--workers", workers)):
@@ -104,8 +105,10 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
             raise ConfigError(f"{name} must be >= 1, got {value}")
     calibration, test, ood = _drives(args, bundle)
 
+    score = partial(score_once, cache_dir=args.cache_dir)
+
     def scored(name: str, drives: "list[Drive]") -> Any:
-        return score_drives(bundle, drives, settings=settings, workers=workers, title=f"scoring {name}")
+        return score(bundle, drives, settings=settings, workers=workers, title=f"scoring {name}")
 
     folder = Path(args.out) / SCORES
     write_atomic(folder / CONTACT_SHEET, contact_sheet(test, ood))
@@ -113,7 +116,7 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
         folder,
         weights_fingerprint(bundle),
         # First, because it finds a predictor that is too weak to set severities by.
-        augmented=build_augmented(bundle, calibration, settings, args.seed, workers, args.d_aug_frames).table,
+        augmented=build_augmented(bundle, calibration, settings, args.seed, workers, args.d_aug_frames, score=score).table,
         calibration=scored("calibration drives", calibration),
         test=scored("nominal test drives", test),
         ood={name: scored(name, drives) for name, drives in ood.items()},

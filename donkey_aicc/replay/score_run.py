@@ -1,11 +1,9 @@
 """Scores of a run by a bundle, computed on the spot or found among those computed earlier for the same pictures and weights."""
 
-import hashlib
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,18 +11,14 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.replay.alarm_again import alarm_again
 from donkey_aicc.replay.run import SCORE_COLUMNS, Run
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
-from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.tubs.drive import Drive
-from donkey_aicc.tubs.frame_cache import default_cache_dir
 from donkey_aicc.tubs.load import load_drives
 
 if TYPE_CHECKING:
     from donkey_aicc.calibration.base import Calibrator
     from donkey_aicc.nets.bundle import Bundle
 
-CACHE_VERSION = 1  # raise when scoring changes
 WORTH_WORKERS = 2000  # frames; for fewer, starting worker processes takes longer than they save
-MOST_CACHED = 20  # tables; the oldest go
 
 
 def require_scores(run: Run) -> Run:
@@ -40,10 +34,12 @@ def require_scores(run: Run) -> Run:
 def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None) -> Run:
     """The run with this bundle's scores, and its alarm if it has one, in place of recorded ones; what the car did stays."""
     from donkey_aicc.calibration.calibrator_file import load_calibrator, score_settings
+    from donkey_aicc.calibration.score_cache import score_once
 
     settings = score_settings(bundle)
     drives = _needed(load_drives([run.tub], tau=None, cache_dir=cache_dir).sequences, run, settings.context)
-    table = _scored(bundle, drives, settings, Path(cache_dir) if cache_dir is not None else default_cache_dir())
+    workers = os.cpu_count() or 1 if sum(len(drive) for drive in drives) > WORTH_WORKERS else 1
+    table = score_once(bundle, drives, settings=settings, workers=workers, cache_dir=cache_dir)
     columns = {"p_safe": table.p_safe, "p_tta": table.p_tta}
     status = np.where(table.valid, "ok", "warming up")
     notes = list(run.notes)
@@ -123,30 +119,3 @@ def _placed_words(values: np.ndarray, rows: np.ndarray, column: np.ndarray) -> n
     placed = column.astype(object)
     placed[rows] = values
     return placed.astype(str)
-
-
-def _scored(bundle: "Bundle", drives: list[Drive], settings: ScoreSettings, cache_dir: Path) -> ScoreTable:
-    from donkey_aicc.scoring.parallel import score_drives
-
-    path = cache_dir / "scores" / f"{_key(bundle, drives, settings)}.npz"
-    if path.is_file():
-        try:
-            return ScoreTable.load(path)
-        except AiccError:
-            path.unlink(missing_ok=True)  # damaged: computed again
-    workers = os.cpu_count() or 1 if sum(len(drive) for drive in drives) > WORTH_WORKERS else 1
-    table = score_drives(bundle, drives, settings=settings, workers=workers)
-    try:
-        table.save(path)
-        for old in sorted(path.parent.glob("*.npz"), key=lambda each: each.stat().st_mtime)[:-MOST_CACHED]:
-            old.unlink(missing_ok=True)
-    except OSError:
-        pass  # a cache that cannot be written costs time, nothing else
-    return table
-
-
-def _key(bundle: "Bundle", drives: list[Drive], settings: ScoreSettings) -> str:
-    from donkey_aicc.calibration.calibrator_file import weights_fingerprint
-
-    facts: list[Any] = [CACHE_VERSION, weights_fingerprint(bundle), settings.to_json(), [drive.id for drive in drives]]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]

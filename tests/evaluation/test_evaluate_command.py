@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 import torch
 from donkeycar.parts.tub_v2 import Tub
 
+from donkey_aicc.calibration import calibrating
 from donkey_aicc.calibration.calibrating import fit_calibrator
 from donkey_aicc.calibration.calibrator_file import save_calibrator, weights_fingerprint
 from donkey_aicc.cli import main
@@ -18,6 +21,7 @@ from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
+from donkey_aicc.scoring import parallel
 from donkey_aicc.scoring.score_table import horizon_labels
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.tubs.load import load_drives
@@ -126,6 +130,27 @@ def test_from_tubs_to_a_report_with_its_scores_beside_it(world, tmp_path, capsys
     }
     kept = load_scores(tmp_path / "report" / "scores", weights_fingerprint(Bundle.load(world / "bundle")))
     assert kept.marked and kept.imagined is not None and len(kept.test) == 2 * FRAMES
+
+
+def test_what_calibrate_scored_is_not_scored_again(world, tmp_path, capsys, monkeypatch):
+    def stop(*_, **__):
+        sys.exit("everything is scored")
+
+    few = partial(calibrating.build_augmented, severities=(3,), ladder_frames=10)
+    monkeypatch.setattr(calibrating, "build_augmented", few)
+    monkeypatch.setattr(calibrating, "calibrate_bundle", stop)
+    monkeypatch.setattr("donkey_aicc.evaluation.study.evaluate", stop)
+    scored, score_drives = [], parallel.score_drives
+    monkeypatch.setattr(parallel, "score_drives", lambda *a, title, **more: scored.append(title) or score_drives(*a, **more))
+    common = ["--bundle", str(world / "bundle"), "--cache-dir", str(tmp_path / "cache"), "--workers", "1"]
+    with pytest.raises(SystemExit, match="everything is scored"):
+        main(["calibrate", "--data", str(world / "nominal"), "--samples", "2", *common])
+    assert scored == ["scoring calibration drives", "scoring D_aug"] and "scored before" not in capsys.readouterr().out
+    drives = ["--nominal", str(world / "nominal"), "--ood", f"dark={world / 'dark'}", "--out", str(tmp_path / "report")]
+    with pytest.raises(SystemExit, match="everything is scored"):
+        main(["evaluate", *drives, *common])
+    assert scored[2:] == ["scoring nominal test drives", "scoring dark"]
+    assert "scoring calibration drives: the same bundle, settings and drives were scored before" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
