@@ -65,12 +65,10 @@ def add_sensor_faults(car: Assembly, control: "InjectionControl | None") -> None
         return
     from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 
-    outputs = [channels.IMAGE]
     if car.config.record_clean:
-        outputs.append(channels.CLEAN_IMAGE)
         car.recorded[channels.CLEAN_IMAGE] = "image_array"
-    sensor = AnomalyInjector(control, "sensor", record_clean=car.config.record_clean)
-    car.V.add(sensor, inputs=[channels.IMAGE, channels.MODE, channels.LAP], outputs=outputs)
+    sensor = AnomalyInjector(control, "sensor", clean_too=True)  # the intake looks at it to know a frozen camera
+    car.V.add(sensor, inputs=[channels.IMAGE, channels.MODE, channels.LAP], outputs=[channels.IMAGE, channels.CLEAN_IMAGE])
 
 
 def add_command_faults(car: Assembly, control: "InjectionControl | None") -> None:

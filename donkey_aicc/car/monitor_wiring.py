@@ -39,7 +39,7 @@ def add_intake(car: Assembly, monitor: Monitor | None) -> "FrameIntake | None":
     in_ticks = config.sim and not config.scorer_threaded  # a drive faster than the clock: its time is counted in ticks
     intake = FrameIntake(frozen_s=config.frozen_s, tick_s=1.0 / car.cfg.DRIVE_LOOP_HZ if in_ticks else None)
     with inserting_at(car.V, place):
-        car.V.add(intake, inputs=[channels.IMAGE], outputs=[channels.FRAME, channels.MODEL_IMAGE])
+        car.V.add(intake, inputs=[channels.IMAGE, channels.CLEAN_IMAGE], outputs=[channels.FRAME, channels.MODEL_IMAGE])
     for entry in car.V.parts[place:]:
         if isinstance(entry["part"], VisionPilot):
             entry["inputs"] = [channels.MODEL_IMAGE if name == channels.IMAGE else name for name in entry["inputs"]]

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from threadpoolctl import threadpool_limits
 
-from donkey_aicc.errors import AiccError
 from donkey_aicc.limits import drive_command
 from donkey_aicc.nets.pilot_file import CONVOLUTIONS, HEAD, pilot_weights
 from donkey_aicc.nets.preprocess import to_model_image
@@ -27,7 +26,7 @@ COMMAND_DIGITS = 5
 class VisionPilot:
     """donkeycar's pilot interface: load(path), run(image) -> (angle, throttle), shutdown().
 
-    A frame it cannot use stops the car (0, 0) instead of raising, because an exception in `run` ends the drive.
+    A frame it cannot use and a net that fails stop the car (0, 0): an exception in `run` would end the drive.
     """
 
     def __init__(self, threads: int = 1) -> None:
@@ -51,11 +50,10 @@ class VisionPilot:
         if img_arr is None or self._layers is None:
             return 0.0, 0.0
         try:
-            image = to_model_image(img_arr)
-        except AiccError as error:
+            steering, throttle = self._layers.command(to_model_image(img_arr))
+        except Exception as error:
             self._complain(error)
             return 0.0, 0.0
-        steering, throttle = self._layers.command(image)
         return drive_command(round(steering, COMMAND_DIGITS)), drive_command(round(throttle, COMMAND_DIGITS))
 
     def _complain(self, error: Exception) -> None:

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 class AnomalyInjector:
     """Donkeycar part, added twice with one control.
 
-    side='sensor', after the camera: (image, mode, lap) -> image, or (image, clean image) with `record_clean`. It moves the
+    side='sensor', after the camera: (image, mode, lap) -> image, or (image, clean image) with `clean_too`. It moves the
     control on by one tick, so it belongs into every loop, even if only commands are to be disturbed.
     side='command', before the drive train: (steering, throttle, mode) -> (steering, throttle, protocol, severity, episode).
     The last three say what was really done in this tick, '', 0 and -1 for nothing; they are for the tub. Faults of the car
@@ -30,7 +30,7 @@ class AnomalyInjector:
         control: InjectionControl,
         side: str,
         *,
-        record_clean: bool = False,
+        clean_too: bool = False,
         max_throttle: float = 1.0,
         suffer: Callable[[Body], None] | None = None,
     ) -> None:
@@ -39,15 +39,19 @@ class AnomalyInjector:
             raise ConfigError(f"AICC_INJECT_MAX_THROTTLE must be in (0, 1], got {max_throttle!r}")
         self.control = control
         self.side = side
-        self.record_clean = record_clean
+        self.clean_too = clean_too
         self.max_throttle = max_throttle
         self._suffer = suffer
+        self._clean: np.ndarray | None = None
+        self._handed_on: np.ndarray | None = None
 
     def run(self, *inputs: Any) -> Any:
         """See the class; which inputs depends on the side, and all after the first or the first two may be left out."""
         return self._run_sensor(*inputs) if self.side == "sensor" else self._run_command(*inputs)
 
     def _run_sensor(self, image: np.ndarray | None, mode: str | None = None, lap: float | None = None) -> Any:
+        if image is self._handed_on:  # the camera gave nothing: donkeycar's memory still holds what we made of its last frame
+            image = self._clean
         seen, applied = image, []
         try:
             for fault in self.control.advance(mode, lap):
@@ -59,7 +63,8 @@ class AnomalyInjector:
             self.control.stop()
             seen, applied = image, []
         self.control.on_frame = tuple(applied)
-        return (seen, image) if self.record_clean else seen
+        self._clean, self._handed_on = image, seen
+        return (seen, image) if self.clean_too else seen
 
     def _run_command(self, steering: Any, throttle: Any, mode: str | None = None) -> tuple[float, float, str, int, int]:
         applied = list(self.control.on_frame)
@@ -93,5 +98,6 @@ class AnomalyInjector:
 
     def shutdown(self) -> None:
         """Give the clean path back."""
+        self._clean = self._handed_on = None
         self.control.shutdown()
         self._break(())

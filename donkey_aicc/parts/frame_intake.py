@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.preprocess import to_model_image
 from donkey_aicc.parts import states
 from donkey_aicc.scoring.settings import MAX_GAP_S
@@ -30,9 +29,26 @@ class SeenFrame:
     state: str = ""  # what to tell a person; empty if all is well
 
 
-class FrameIntake:
-    """Donkeycar part: image -> (the seen frame, its picture), for every part of the monitor and for the pilot.
+class Still:
+    """For how long a picture has been the same, or none has come."""
 
+    def __init__(self) -> None:
+        self._last: np.ndarray | None = None
+        self._changed_s = math.nan
+
+    def seconds(self, now: float, image: np.ndarray | None) -> float:
+        """image: this tick's."""
+        last = self._last
+        same = image is None if last is None else image is not None and np.array_equal(image, last)
+        if not same or math.isnan(self._changed_s):
+            self._last, self._changed_s = image, now
+        return now - self._changed_s
+
+
+class FrameIntake:
+    """Donkeycar part: image[, camera] -> (the seen frame, its picture), for every part of the monitor and for the pilot.
+
+    camera: the picture before a fault was put into it; injected noise must not hide that the camera stands still.
     A sequence begins at the first frame, after a gap of over `gap_s`, and after a tick that cannot be used, as in a tub.
     """
 
@@ -51,8 +67,8 @@ class FrameIntake:
         """Nothing of this drive goes into the next."""
         self._ticks = self._number = 0
         self._not_counted_s = 0.0
-        self._last_image: np.ndarray | None = None
-        self._frame_s = self._changed_s = math.nan  # when a usable frame came, and when the picture was another one
+        self._seen, self._camera = Still(), Still()
+        self._frame_s = math.nan  # when a usable frame came
         self._complained = ""
 
     def reset(self) -> None:
@@ -67,12 +83,12 @@ class FrameIntake:
         """Spent on scoring in the loop: our own slowness is no gap between frames."""
         self._not_counted_s += seconds
 
-    def run(self, image: Any) -> tuple[SeenFrame, np.ndarray | None]:
+    def run(self, image: Any, camera: Any = None) -> tuple[SeenFrame, np.ndarray | None]:
         """Never raises."""
-        seen = self.see(image)
+        seen = self.see(image, camera)
         return seen, seen.image
 
-    def see(self, image: Any) -> SeenFrame:
+    def see(self, image: Any, camera: Any = None) -> SeenFrame:
         """The next tick's frame. One that an intake before has seen already is handed on. Never raises."""
         if isinstance(image, SeenFrame):
             return image
@@ -80,7 +96,9 @@ class FrameIntake:
         now = self.now()
         passed = now if self._tick_s is None else self._tick_s * self._ticks
         pixels, trouble = self._pixels(image)
-        state = self._frozen(passed, pixels) or trouble
+        given = pixels if camera is None or camera is image else self._pixels(camera)[0]
+        still_s = max(self._seen.seconds(passed, pixels), self._camera.seconds(passed, given))
+        state = states.FROZEN if still_s >= self._frozen_s else trouble  # by the clock, whatever the rate of the loop
         if pixels is None or breaks_sequence(passed - self._frame_s, self._gap_s):
             self.reset()
         seen = SeenFrame(now, pixels, self._number, state)
@@ -93,16 +111,8 @@ class FrameIntake:
             return None, states.NO_IMAGE
         try:
             return to_model_image(image), ""
-        except (AiccError, TypeError, ValueError) as error:
+        except Exception as error:  # whatever a camera hands out, it must not end the drive
             if str(error) != self._complained:  # once: it is true of every frame that follows
                 self._complained = str(error)
                 logger.error("the monitor cannot use a frame: %s", error)
             return None, states.BAD_IMAGE
-
-    def _frozen(self, now: float, image: np.ndarray | None) -> str:
-        """A picture that does not change, and none at all, for `frozen_s` by the clock, whatever the rate of the loop."""
-        last = self._last_image
-        same = image is None if last is None else image is not None and np.array_equal(image, last)
-        if not same or math.isnan(self._changed_s):
-            self._last_image, self._changed_s = image, now
-        return states.FROZEN if now - self._changed_s >= self._frozen_s else ""

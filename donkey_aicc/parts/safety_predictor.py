@@ -1,5 +1,6 @@
 """SafetyPredictor: from a camera frame, or the last few, to the probability that the car is still safe k steps from now."""
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from donkey_aicc.scoring.tta_views import sigmoid
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
 
+logger = logging.getLogger(__name__)
 _NO_COMMAND = np.zeros((1, 2), dtype=np.float32)
 
 
@@ -28,6 +30,7 @@ class SafetyPredictor:
         self.intake = intake or FrameIntake()
         self.horizons, lags = self.runtime.horizons, self.runtime.lags
         self._history, self._needs_command = History(lags, self.runtime.action_stats), len(lags) > 1
+        self._complained = False
 
     def reset(self) -> None:
         """The next frame is the first of a new sequence."""
@@ -38,7 +41,17 @@ class SafetyPredictor:
         images = self.to_input(self.intake.see(image), steering)
         if images is None:
             return []
-        return finite_list(sigmoid(self.runtime.predict(images)[1])[0])
+        try:
+            return finite_list(sigmoid(self.runtime.predict(images)[1])[0])
+        except Exception as error:  # a net that fails must not end the drive
+            self.complain(error)
+            return []
+
+    def complain(self, error: Exception) -> None:
+        """Say that a net failed, but only once: it may do so in every tick that follows."""
+        if not self._complained:
+            self._complained = True
+            logger.error("no safety prediction: %r", error)
 
     def to_input(self, seen: SeenFrame, steering: Any = None) -> np.ndarray | None:
         """(1, C, 64, 64) for the net, or None for a frame that cannot be used: the next one then starts a sequence."""
@@ -56,12 +69,13 @@ class SafetyPredictor:
             return _NO_COMMAND
         try:
             command = np.array([[steering, 0.0]], dtype=np.float32)
-        except (TypeError, ValueError):
+        except Exception:  # a text, 10**400
             return None
         return np.clip(command, -1.0, 1.0) if np.isfinite(command).all() else None
 
     def shutdown(self) -> None:
         """Ready for another drive."""
+        self._complained = False
         self.intake.shutdown()
 
 

@@ -53,7 +53,11 @@ class TTA:
     def run(self, image: Any, steering: Any = None) -> Any:
         """Never raises; without a usable frame the lists are empty."""
         with self._right_of_way:
-            return self._predict(image, steering)
+            try:
+                return self._predict(image, steering)
+            except Exception as error:  # a net that fails must not end the drive
+                self.predictor.complain(error)
+                return ([], [], {}) if self.details else []
 
     def _predict(self, image: Any, steering: Any) -> Any:
         seen = self.predictor.intake.see(image)

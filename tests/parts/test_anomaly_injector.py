@@ -15,9 +15,9 @@ from donkey_aicc.parts.injection_control import InjectionControl
 class Car:
     """Sensor and command side around one control, driven tick by tick."""
 
-    def __init__(self, schedule="", *, max_throttle=1.0, record_clean=False, **settings):
+    def __init__(self, schedule="", *, max_throttle=1.0, clean_too=False, **settings):
         self.control = InjectionControl(parse_schedule(schedule), **settings)
-        self.sensor = AnomalyInjector(self.control, "sensor", record_clean=record_clean)
+        self.sensor = AnomalyInjector(self.control, "sensor", clean_too=clean_too)
         self.command = AnomalyInjector(self.control, "command", max_throttle=max_throttle)
 
     def tick(self, image=None, steering=0.1, throttle=0.3, mode="local", lap=None, mode_after=None):
@@ -76,7 +76,7 @@ def test_user_mode_is_clean_and_so_is_the_command_of_the_tick_that_switches():
 
 
 def test_clean_frame_is_offered_beside_the_corrupted_one():
-    car, image = Car("dark:5", record_clean=True), grey()
+    car, image = Car("dark:5", clean_too=True), grey()
     seen, clean = car.sensor.run(image, "local")
     assert clean is image and seen.max() < image.max()
 
