@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from donkey_aicc.parts.injection_control import InjectionControl
 
 MODES = ("user", "local_angle", "local")
-TIMED_PARTS = 10  # the slowest ones are shown
+TIMED_PARTS = 6  # the slowest ones are shown
 _TRACK_POINTS = 160
 
 
@@ -72,6 +72,7 @@ def _mark(car: Assembly, attended: Callable[[], bool]) -> tuple[Callable[[], Non
 
 def _about(car: Assembly, monitor: "Monitor | None", controls: Controls) -> dict[str, Any]:
     """What does not change during a drive."""
+    from donkey_aicc.car.bundles import simulator_warning
     from donkey_aicc.scoring.score_table import FEATURE_NAMES
 
     known: dict[str, Any] = {
@@ -90,6 +91,7 @@ def _about(car: Assembly, monitor: "Monitor | None", controls: Controls) -> dict
         known["monitor"] = monitor.bundle.path.name
         known["horizons"] = list(monitor.bundle.horizons)
         known["features"] = list(FEATURE_NAMES)
+        known["foreign"] = not car.simulated and simulator_warning(known["monitor"], monitor.bundle.manifest) is not None
     if car.config.sim:
         from donkey_aicc.simulator.tracks import make_track
 
@@ -156,7 +158,11 @@ def _actions(car: Assembly, app: Any, injection: "InjectionControl | None", mark
 
     def record(given: Mapping[str, Any]) -> str:
         app.recording = app.recording_latch = flag(given, "on")
-        return "recording" if given["on"] else "recording ended"
+        if not given["on"]:
+            return "recording ended"
+        if app.mode != "user" and _part(car, lambda part: getattr(part, "record_in_autopilot", True) is False):
+            raise AiccError("this car records only while you drive: RECORD_DURING_AI = True in myconfig.py changes that")
+        return "recording"
 
     def hold(given: Mapping[str, Any]) -> str:
         mark.set(flag(given, "held"))

@@ -4,13 +4,15 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Any
 
 from donkey_aicc.evaluation.answer import four_numbers, sentence
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
+from donkey_aicc.web.whole_page import whole_page, with_styles_inside
 
+FOLDER = Path(__file__).resolve().parent / "page"
 NARROW = ("base_predictor", "family_weights")
 NAMED_ROWS = 4
 
@@ -64,10 +66,9 @@ def render_page(
     sections = "\n".join(_section(section, by_name, figures) for section in SECTIONS)
     faults = [("faults", "Faults")] if sheet else []
     links = [("answer", "Answer"), ("summary", "Summary"), *faults, *((section.anchor, section.short) for section in SECTIONS)]
-    return Template(_text("evaluation", "page", "template.html")).substitute(
+    page = Template(whole_page(FOLDER)).substitute(
         title="Anomaly-informed confidence: evaluation",
-        style=_text("web", "look", "look.css") + _text("evaluation", "page", "style.css"),
-        script=_text("evaluation", "page", "report.js"),
+        script=(FOLDER / "report.js").read_text(encoding="utf-8"),
         lead=_lead(results),
         about=_about(results["about"]),
         nav="".join(f'<a href="#{anchor}">{escape(title)}</a>' for anchor, title in links),
@@ -75,10 +76,7 @@ def render_page(
         footer="Every number on this page is in results.json (runtime: runtime.json) and, table by table, in tables/*.csv."
         + (f" Columns named {beside} hold published results of another car on another track." if beside else ""),
     )
-
-
-def _text(package: str, *path: str) -> str:
-    return files(f"donkey_aicc.{package}").joinpath(*path).read_text(encoding="utf-8")
+    return with_styles_inside(page, FOLDER)
 
 
 def _answer(results: Mapping[str, Any], figures: Mapping[str, tuple[str, bytes]]) -> str:

@@ -16,7 +16,7 @@ from donkey_aicc.replay.packed import packed_run
 from donkey_aicc.replay.pictures import encoded_jpeg, picture_of
 from donkey_aicc.replay.replay_page import FOLDER
 from donkey_aicc.replay.run import Run
-from donkey_aicc.web.page_server import LOOK
+from donkey_aicc.web.whole_page import LOOK, whole_page, with_styles_inside
 
 LARGEST_BYTES = 20_000_000  # what most mail servers still take; pictures are thinned out to stay below
 MOST_RECORDS = 40_000  # beyond it, records are thinned out too
@@ -74,9 +74,8 @@ def _jpeg(run: Run, row: int) -> str | None:
 
 
 def _page(data: str) -> str:
-    """index.html with style sheets and scripts inside; modules find each other by name in an import map."""
-    page = (FOLDER / "index.html").read_text(encoding="utf-8")
-    page = re.sub(r' *<link rel="stylesheet" href="([^"]+)">', lambda match: f"<style>\n{_file(match[1])}</style>", page)
+    """The page with style sheets and scripts inside; modules find each other by name in an import map."""
+    page = with_styles_inside(whole_page(FOLDER), FOLDER)
     scripts = [*LOOK.glob("*.js"), *FOLDER.glob("*.js")]
     modules = {script.stem: _module(script.read_text(encoding="utf-8")) for script in sorted(scripts)}
     inside = (
@@ -86,10 +85,6 @@ def _page(data: str) -> str:
     )
     page = page.replace('<script type="module" src="replay.js"></script>', inside)
     return page.replace("<head>", f'<head>\n  <meta http-equiv="Content-Security-Policy" content="{POLICY}">', 1)
-
-
-def _file(name: str) -> str:
-    return (LOOK / name.removeprefix("look/") if name.startswith("look/") else FOLDER / name).read_text(encoding="utf-8")
 
 
 def _module(code: str) -> str:

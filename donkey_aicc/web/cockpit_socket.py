@@ -7,14 +7,15 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from tornado.web import Application, RedirectHandler, StaticFileHandler
+from tornado.web import Application, RedirectHandler, RequestHandler, StaticFileHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.web.cockpit_access import BY_TOKEN, RateLimit
 from donkey_aicc.web.cockpit_controls import Controls
 from donkey_aicc.web.cockpit_hub import CockpitHub
-from donkey_aicc.web.page_server import LOOK, SECURE_HEADERS, same_origin
+from donkey_aicc.web.page_server import SECURE_HEADERS, same_origin
+from donkey_aicc.web.whole_page import LOOK, whole_page
 
 FOLDER = Path(__file__).resolve().parent / "cockpit"
 LARGEST_MESSAGE = 1024  # bytes that a page may send at once
@@ -26,12 +27,24 @@ FULL = 4001
 logger = logging.getLogger(__name__)
 
 
-class _File(StaticFileHandler):
-    """Files of the page; a browser may run nothing in it that is not ours, and talk to nobody else."""
+class _Ours(RequestHandler):
+    """A browser may run nothing in the page that is not ours, and talk to nobody else."""
 
-    def set_extra_headers(self, path: str) -> None:
+    def set_default_headers(self) -> None:
         for name, value in SECURE_HEADERS.items():
             self.set_header(name, value)
+
+
+class _Index(_Ours):
+    def get(self) -> None:
+        self.finish(whole_page(FOLDER))
+
+
+class _File(_Ours, StaticFileHandler):
+    """The page's styles, scripts and pictures."""
+
+    def set_extra_headers(self, path: str) -> None:
+        self.set_default_headers()
 
 
 class CockpitSocket(WebSocketHandler):
@@ -150,6 +163,7 @@ def add_cockpit_handlers(app: Application, hub: CockpitHub, controls: Controls) 
             (r"/aicc", RedirectHandler, {"url": "/aicc/", "permanent": False}),
             (r"/aicc/socket", CockpitSocket, shared),
             (r"/aicc/look/(.*)", _File, {"path": str(LOOK)}),
-            (r"/aicc/(.*)", _File, {"path": str(FOLDER), "default_filename": "index.html"}),
+            (r"/aicc/", _Index),
+            (r"/aicc/(.*)", _File, {"path": str(FOLDER)}),
         ],
     )

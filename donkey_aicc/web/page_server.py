@@ -25,8 +25,8 @@ from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandle
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.untrusted import parse_json
+from donkey_aicc.web.whole_page import LOOK, whole_page
 
-LOOK = Path(__file__).resolve().parent / "look"  # style sheet and scripts that the pages share, at /look/
 LARGEST_REQUEST = 2_000_000  # bytes
 LARGEST_HEADER = 16_384
 MOST_CONNECTIONS = 32
@@ -117,6 +117,14 @@ class _Guarded(RequestHandler):
         self.finish(json.dumps({"error": self._reason}))
 
 
+class _Index(_Guarded):
+    def initialize(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self) -> None:
+        self.finish(whole_page(self.folder))
+
+
 class _Static(_Guarded, StaticFileHandler):
     def set_extra_headers(self, path: str) -> None:
         self.set_default_headers()
@@ -201,7 +209,8 @@ def make_server(page: Page) -> HTTPServer:
         [
             (r"/api/([a-z_]+)", _Api, shared),
             (r"/look/(.*)", _Static, {"path": str(LOOK)}),
-            (r"/(.*)", _Static, {"path": str(page.folder), "default_filename": "index.html"}),
+            (r"/", _Index, {"folder": page.folder}),
+            (r"/(.*)", _Static, {"path": str(page.folder)}),
         ],
         compress_response=True,
         log_function=lambda handler: None,

@@ -5,6 +5,7 @@ import { Horizons } from "./look/horizons.js";
 import { Traces, usualRows } from "./look/traces.js";
 import { TrackMap } from "./look/track_map.js";
 import { drawFeatures } from "./look/bars.js";
+import { aheadWords, facts, governor, place, speakTraces } from "./look/facts.js";
 import { known } from "./look/canvas.js";
 import { Series } from "./series.js";
 
@@ -12,7 +13,6 @@ const KINDS = {
   departure: "Departures", alarm: "Alarms", fault: "Injected faults", disagreement: "Raw and calibrated disagree most",
   picture: "Worst pictures (ρ)", dynamics: "Worst dynamics (δ)",
 };
-const GOVERNOR = { off: "off", full: "full throttle", slowed: "slowed", stopped: "stopped" };
 
 export class RunView {
   // goTo(t): called when an event is clicked.
@@ -68,7 +68,7 @@ export class RunView {
   }
 
   aheadWords(steps) {
-    return `${(steps / this.series.rate_hz).toFixed(2).replace(/0$/, "")} s ahead`;
+    return aheadWords(steps, this.series.rate_hz);
   }
 
   // Draws the moment at t; span_s: how much time the strips show, 0 the whole drive.
@@ -86,22 +86,14 @@ export class RunView {
   }
 
   facts(row, moment) {
-    const cm = (value) => `${(100 * value).toFixed(0)} cm`;
-    const pairs = [
+    facts(this.find(".facts"), [
       ["record", this.series.index[row]], ["driver", { user: "a person", local: "pilot", local_angle: "pilot steers" }[moment.mode] || moment.mode],
       ["steering", number(moment.steering)], ["throttle", number(moment.throttle)],
-      ["fault", moment.inject_protocol ? `${moment.inject_protocol}:${moment.inject_severity}` : null], ["governor", GOVERNOR[moment.action] || moment.action],
+      ["fault", moment.inject_protocol ? `${moment.inject_protocol}:${moment.inject_severity}` : null, true], governor(moment),
       ["scores", known(moment.scores_age_s) ? `${moment.scores_age_s.toFixed(2)} s old` : null], ["grade", moment.grade],
-      ["lap", known(moment.lap) ? moment.lap : null], ["off centre", known(moment.cte) ? cm(moment.cte) : null],
-      ["speed", known(moment.speed) ? `${moment.speed.toFixed(2)} m/s` : null], ["marked", moment.mark ? "unsafe" : null],
-    ].filter(([, value]) => value !== null && value !== undefined && value !== "");
-    this.find(".facts").replaceChildren(...pairs.map(([name, value]) => {
-      const line = document.createElement("div");
-      line.append(Object.assign(document.createElement("dt"), { textContent: name }), Object.assign(document.createElement("dd"), { textContent: value }));
-      return line;
-    }));
-    const said = (value) => (known(value) ? value.toFixed(2) : "not known");
-    this.find(".traces").setAttribute("aria-label", `rho ${said(moment.rho)}, delta ${said(moment.delta)}, confidence ${said(moment.confidence?.[this.index])}, throttle ${said(moment.throttle)}`);
+      ...place(moment, this.series.about.track?.half_width_m), ["marked", moment.mark ? "unsafe" : null, true],
+    ]);
+    speakTraces(this.find(".traces"), moment, this.index);
   }
 
   // One picture at a time: the next is asked for when the last has come, so that scrubbing never queues up.

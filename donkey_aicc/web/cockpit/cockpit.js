@@ -5,6 +5,7 @@ import { Horizons } from "./look/horizons.js";
 import { Traces, usualRows } from "./look/traces.js";
 import { TrackMap } from "./look/track_map.js";
 import { drawFeatures, drawTimes } from "./look/bars.js";
+import { aheadWords, facts, governor, place, speakTraces } from "./look/facts.js";
 import { known } from "./look/canvas.js";
 import { themeButton } from "./look/theme.js";
 import { Link, store } from "./link.js";
@@ -12,7 +13,6 @@ import { Pad } from "./controls.js";
 
 const $ = (id) => document.getElementById(id);
 const SPAN_S = 30, OLD_S = 1.0;
-const GOVERNOR = { off: "off", full: "full throttle", slowed: "slowed", stopped: "stopped" };
 const moments = [];
 let about = null, index = 0, heard = performance.now(), state = "connecting", previous = null, rate = null, jpegShown = false, spoken = 0;
 
@@ -47,6 +47,7 @@ function said(message) {
 function describe(given) {
   about = given;
   $("car").textContent = [given.simulated ? "simulator" : "car", given.monitor ? `bundle ${given.monitor}` : "monitor off: set AICC_BUNDLE"].join(" · ");
+  $("foreign").hidden = !given.foreign;
   pad.describe(given);
   const steps = given.horizons || [];
   const second = steps.reduce((best, k, i) => (Math.abs(k - given.rate_hz) < Math.abs(steps[best] - given.rate_hz) ? i : best), 0);
@@ -55,7 +56,7 @@ function describe(given) {
   $("ahead").hidden = $("features-card").hidden = $("heat-row").hidden = !given.monitor;
 }
 
-const ahead = (steps) => `${(steps / about.rate_hz).toFixed(2).replace(/0$/, "")} s ahead`;
+const ahead = (steps) => aheadWords(steps, about.rate_hz);
 
 function tick(moment, jpeg) {
   if (known(moment.age_s) && moment.age_s < OLD_S) heard = performance.now() - 1000 * moment.age_s;
@@ -91,39 +92,24 @@ function draw() {
   $("rate").textContent = rate ? `${rate.toFixed(1)} of ${about.rate_hz} loops a second` : "";
   $("map-card").hidden = !(known(moment.x) && known(moment.y)) && !known(moment.cte);
   map.draw(about.track || null, moments, moment);
-  facts($("place"), [
-    ["lap", moment.lap], ["off centre", known(moment.cte) ? `${(100 * moment.cte).toFixed(0)} cm` : null],
-    ["speed", known(moment.speed) ? `${moment.speed.toFixed(2)} m/s` : null],
-  ]);
+  facts($("place"), place(moment, about.track?.half_width_m));
   const waiting = (moment.injection?.asked_for || []).filter((name) => !(moment.inject_protocol || "").split("+").includes(name));
   facts($("facts"), [
-    ["fault", moment.inject_protocol ? `${moment.inject_protocol}:${moment.inject_severity}` : waiting.length ? `${waiting.join("+")} waits for pilot mode` : "none"],
-    ["governor", GOVERNOR[moment.action] || moment.action],
+    ["fault", moment.inject_protocol ? `${moment.inject_protocol}:${moment.inject_severity}` : waiting.length ? `${waiting.join("+")} waits for pilot mode` : "none", Boolean(moment.inject_protocol)],
+    governor(moment),
     ["scores", known(moment.scores_age_s) ? `${moment.scores_age_s.toFixed(2)} s old${moment.scores_valid ? "" : ", not valid"}` : null],
     ["grade", moment.grade],
     ["recorded", moment.records],
-    ["marked", moment.mark ? "unsafe" : null],
+    ["marked", moment.mark ? "unsafe" : null, true],
   ]);
   if (performance.now() - spoken > 2000) speak(moment);
-}
-
-function facts(root, pairs) {
-  const shown = pairs.filter(([, value]) => value !== undefined && value !== null);
-  const text = JSON.stringify(shown);
-  if (root.dataset.shown === text) return;
-  root.dataset.shown = text;
-  root.replaceChildren(...shown.map(([name, value]) => {
-    const row = document.createElement("div");
-    for (const [tag, content] of [["dt", name], ["dd", value]]) row.append(Object.assign(document.createElement(tag), { textContent: content }));
-    return row;
-  }));
 }
 
 // What a canvas shows, in words for a screen reader.
 function speak(moment) {
   spoken = performance.now();
   const number = (value) => (known(value) ? value.toFixed(2) : "not known");
-  $("traces").setAttribute("aria-label", `rho ${number(moment.rho)}, delta ${number(moment.delta)}, confidence ${number(moment.confidence?.[index])}, throttle ${number(moment.throttle)}`);
+  speakTraces($("traces"), moment, index);
   $("horizons").setAttribute("aria-label", `calibrated confidence from ${number(moment.confidence?.[0])} now to ${number(moment.confidence?.at(-1))} at the furthest`);
   $("map").setAttribute("aria-label", known(moment.cte) ? `the car is ${(100 * moment.cte).toFixed(0)} centimetres off the centre` : "the car on the track");
 }

@@ -101,6 +101,7 @@ export class Pad {
       press($("arm"), injection.armed);
       put($("arm"), injection.armed ? `Armed ${Math.ceil(injection.left_s ?? 0)} s` : "Arm");
     }
+    $("confirm").disabled = moment.action !== "stopped"; // only a stopped car waits for somebody
     if (moment.governor_mode && document.activeElement !== $("governor")) $("governor").value = moment.governor_mode;
   }
 }

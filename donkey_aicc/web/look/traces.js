@@ -1,5 +1,8 @@
 // Values over time, one strip each; injected intervals are shaded and named, alarms are a bar along the top.
+// Where there is room, name and value stand beside the strip, to be read from afar; else above it.
 import { colours, font, known, prepare, textSize } from "./canvas.js";
+
+const BESIDE = 12, WIDE = 32; // widths in letters' heights
 
 // rows: [{ name, of: (moment) => number, from, to, colour }]. Moments are in order of t (seconds).
 export class Traces {
@@ -14,16 +17,22 @@ export class Traces {
     if (!paper) return;
     const { g, width, height } = paper, colour = colours(), size = textSize();
     const top = size + 8, each = (height - top) / this.rows.length;
-    const x = (t) => ((t - begin) / (end - begin)) * width;
-    this.shade(g, moments, x, width, height, size, colour);
+    const left = width > WIDE * size ? BESIDE * size : 0;
+    const x = (t) => left + ((t - begin) / (end - begin)) * (width - left);
+    this.shade(g, moments, x, left, width, height, size, colour);
+    const shown = cursor === null ? moments[moments.length - 1] : cursor;
     this.rows.forEach((row, number) => {
-      const low = top + (number + 1) * each - 5, tall = each - size - 12;
+      const low = top + (number + 1) * each - 5, tall = left ? each - 12 : each - size - 12;
       const y = (value) => low - (Math.min(Math.max(value, row.from), row.to) - row.from) / (row.to - row.from) * tall;
       g.strokeStyle = colour.rule;
       g.lineWidth = 1;
-      for (const level of row.from < 0 ? [row.from, 0, row.to] : [row.from, row.to]) line(g, 0, y(level), width, y(level));
+      for (const level of row.from < 0 ? [row.from, 0, row.to] : [row.from, row.to]) line(g, left, y(level), width, y(level));
       g.strokeStyle = colour[row.colour];
       g.lineWidth = 2;
+      g.save();
+      g.beginPath();
+      g.rect(left, 0, width - left, height);
+      g.clip();
       g.beginPath();
       let drawing = false, last = null;
       for (const moment of moments) {
@@ -36,11 +45,9 @@ export class Traces {
         last = moment.t;
       }
       g.stroke();
-      g.fillStyle = colour.ink;
-      g.font = font(size, "600");
-      const shown = cursor === null ? moments[moments.length - 1] : cursor;
+      g.restore();
       const value = shown ? row.of(shown) : null;
-      outlined(g, `${row.name}  ${known(value) ? value.toFixed(2) : "–"}`, 4, low - tall - 3, colour.card);
+      label(g, row, known(value) ? value.toFixed(2) : "–", { left, low, tall, size, colour });
     });
     if (cursor !== null) {
       g.strokeStyle = colour.ink;
@@ -49,35 +56,55 @@ export class Traces {
     }
   }
 
-  shade(g, moments, x, width, height, size, colour) {
+  shade(g, moments, x, edge, width, height, size, colour) {
     let start = null, name = "", labelEnd = -1;
     const close = (t) => {
       if (start === null) return;
       g.fillStyle = colour.shade;
-      g.fillRect(x(start), 0, Math.max(x(t) - x(start), 2), height);
+      const from = Math.max(x(start), edge);
+      g.fillRect(from, 0, Math.max(x(t) - from, 2), height);
       g.fillStyle = colour.ink;
       g.font = font(size, "700");
       const wide = g.measureText(name).width;
-      const left = Math.min(Math.max(x(start), 0) + 4, width - wide - 2);
+      const left = Math.min(from + 4, width - wide - 2);
       if (left > labelEnd) {
         g.fillText(name, left, size);
         labelEnd = left + wide + 6;
       }
       start = null;
     };
-    let last = null;
     for (const moment of moments) {
       const now = moment.inject_protocol ? `${moment.inject_protocol}:${moment.inject_severity ?? ""}` : "";
       if (start !== null && now !== name) close(moment.t);
       if (now && start === null) [start, name] = [moment.t, now];
+    }
+    if (moments.length) close(moments[moments.length - 1].t);
+    let last = null;
+    for (const moment of moments) { // the alarms last: they lie over the shade
       if (last !== null && (moment.alarm === "watch" || moment.alarm === "danger") && moment.t - last < 1) {
         g.fillStyle = moment.alarm === "danger" ? colour["bad-fill"] : colour.watch;
-        g.fillRect(x(last), size + 2, Math.max(x(moment.t) - x(last), 1) + 0.5, moment.alarm === "danger" ? 5 : 3);
+        const from = Math.max(x(last), edge);
+        g.fillRect(from, size + 2, Math.max(x(moment.t) - from, 1) + 0.5, moment.alarm === "danger" ? 5 : 3);
       }
       last = moment.t;
     }
-    if (last !== null) close(last);
   }
+}
+
+// Beside the strip in its colour, the value large; or above it.
+function label(g, row, text, { left, low, tall, size, colour }) {
+  g.fillStyle = colour.ink;
+  if (!left) {
+    g.font = font(size, "600");
+    outlined(g, `${row.name}  ${text}`, 4, low - tall - 3, colour.card);
+    return;
+  }
+  const large = Math.min(1.9 * size, 0.55 * tall), middle = low - tall / 2;
+  g.font = font(size, "600");
+  g.fillText(row.name, 0, middle - 0.15 * size);
+  g.fillStyle = colour[row.colour];
+  g.font = font(large, "700");
+  g.fillText(text, 0, middle + large);
 }
 
 function line(g, x1, y1, x2, y2) {
