@@ -104,7 +104,7 @@ def drive(cfg, aicc, model=None, model_type=None, laps=None, headless=False, fas
     inputs, types = add_aicc(V, cfg, *car.tub_channels(cfg), config=aicc)  # finds the places of our parts among those above
     Path(cfg.DATA_PATH).mkdir(parents=True, exist_ok=True)
     tub_path = TubHandler(path=cfg.DATA_PATH).create_tub_path() if cfg.AUTO_CREATE_NEW_TUB else cfg.DATA_PATH
-    writer = GuardedTub(TubWriter(tub_path, inputs=inputs, types=types, metadata=getattr(cfg, "METADATA", [])))
+    writer = GuardedTub(TubWriter(tub_path, inputs=inputs, types=types, metadata=car.tub_metadata(cfg, aicc)))
     V.add(writer, inputs=inputs, outputs=["tub/num_records"], run_condition="recording")
     if isinstance(controller, JoystickController):
         controller.set_button_down_trigger(cfg.AI_LAUNCH_ENABLE_BUTTON, launcher.enable_ai_launch)

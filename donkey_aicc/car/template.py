@@ -100,6 +100,21 @@ def port_problem(port: int) -> str | None:
     return None
 
 
+def tub_metadata(cfg: Any, config: AiccConfig) -> list[str]:
+    """What the tub notes about the whole drive: the owner's METADATA, and of a simulated car where it drove.
+
+    step_s: what one record is in the simulated world, however long the computer took for it.
+    """
+    known = list(getattr(cfg, "METADATA", []))
+    if not config.sim:
+        return known
+    from donkey_aicc.simulator.tracks import make_track
+
+    known += [f"track:{config.sim_track.replace(':', '_')}", f"seed:{config.sim_seed}"]
+    known.append(f"lane_half_width:{make_track(config.sim_track).half_width_m:g}")
+    return known if config.sim_realtime else [*known, f"step_s:{1.0 / cfg.DRIVE_LOOP_HZ:g}"]
+
+
 def tub_channels(cfg: Any) -> tuple[list[str], list[str]]:
     """Inputs and types of the tub, before ours are added."""
     types = {channels.IMAGE: "image_array", "user/angle": "float", "user/throttle": "float", channels.MODE: "str"}

@@ -53,10 +53,17 @@ def _starts(on: np.ndarray, t: np.ndarray) -> list[int]:
 
 
 def _departures(run: Run) -> list[Event]:
-    return [Event(DEPARTURE, row, float(run.t[row]), _why_departed(run, row)) for row in _starts(run.departed == 1.0, run.t)]
+    out = run.departed == 1.0
+    starts = _starts(out, run.t)
+    stops = [*starts[1:], len(run)][: len(starts)]
+    return [
+        Event(DEPARTURE, row, float(run.t[row]), _why_departed(run, row, row + np.flatnonzero(out[row:stop])))
+        for row, stop in zip(starts, stops, strict=True)
+    ]
 
 
-def _why_departed(run: Run, row: int) -> str:
+def _why_departed(run: Run, row: int, rows: np.ndarray) -> str:
+    """rows: all that belong to it, the first one with them."""
     mark = run.numbers.get("mark")
     if mark is not None and mark[row] == 1.0:
         return "marked unsafe"
@@ -64,9 +71,10 @@ def _why_departed(run: Run, row: int) -> str:
     if mode is not None and row + 1 < len(run) and mode[row + 1] == "user" and mode[row] != "user":
         return "a person took over"
     cte = run.numbers.get("cte")
-    return (
-        "left the lane" if cte is None or not np.isfinite(cte[row]) else f"left the lane, {100 * abs(cte[row]):.0f} cm off centre"
-    )
+    if cte is None or not np.isfinite(cte[row]):
+        return "left the lane"
+    long_s, furthest_cm = run.t[rows[-1]] - run.t[row] + 1 / run.rate_hz, 100 * np.nanmax(np.abs(cte[rows]))
+    return f"left the lane for {long_s:.1f} s, up to {furthest_cm:.0f} cm off centre"
 
 
 def _alarms(run: Run) -> list[Event]:

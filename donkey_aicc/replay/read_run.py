@@ -53,7 +53,8 @@ def read_run(path: str | Path) -> Run:
     columns["inject_severity"] = np.where(telemetry.protocol == "", np.nan, telemetry.severity)
     words = {key: _texts(records, SHOWN[key]) for key in TEXTS} | {"inject_protocol": telemetry.protocol}
     times_s = read_times(contents).times_s[live]
-    t, rate_hz = _shown_time(times_s, [record.session for record in records])
+    step_s = number(contents.metadata.get("step_s"))
+    t, rate_hz = _shown_time(times_s, [record.session for record in records], step_s if step_s > 0 else None)
     kept = {key: np.asarray(values, dtype=np.float32) for key, values in columns.items() if np.isfinite(values).any()}
     horizons, notes = _known_horizons(kept)
     return Run(
@@ -104,13 +105,16 @@ def _vectors(records: Sequence[Record], channel: str) -> np.ndarray | None:
     return column
 
 
-def _shown_time(times_s: np.ndarray, sessions: Sequence[str]) -> tuple[np.ndarray, float]:
-    """Seconds since the first record with long pauses, jumps back and changes of session cut short; and the usual rate."""
+def _shown_time(times_s: np.ndarray, sessions: Sequence[str], step_s: float | None) -> tuple[np.ndarray, float]:
+    """Seconds since the first record with long pauses, jumps back and changes of session cut short; and the usual rate.
+
+    step_s: what one record is in a simulated world, if the tub notes it; its computer may have been slower or faster.
+    """
     steps = np.diff(times_s)
     usable = steps[(steps > 0) & (steps <= LONGEST_STEP_S)]
-    rate_hz = float(1.0 / np.median(usable)) if len(usable) else ASSUMED_RATE_HZ
+    rate_hz = 1.0 / step_s if step_s else float(1.0 / np.median(usable)) if len(usable) else ASSUMED_RATE_HZ
     changed = np.array([first != second for first, second in zip(sessions, sessions[1:], strict=False)], dtype=bool)
-    steps = np.where((steps > LONGEST_STEP_S) | (steps < 0) | changed, PAUSE_S, steps)
+    steps = np.where((steps > LONGEST_STEP_S) | (steps < 0) | changed, PAUSE_S, step_s or steps)
     return np.concatenate([[0.0], np.cumsum(np.maximum(steps, 1e-3))]), rate_hz
 
 

@@ -40,6 +40,8 @@ def test_a_simulated_drive_is_a_normal_tub_with_all_channels(car):
     for record in records:
         assert expected <= set(record)
     assert set(manifest.inputs) == expected
+    noted = {"track": "oval", "seed": "3", "lane_half_width": "0.35", "step_s": "0.05"}
+    assert noted.items() <= manifest.metadata.items()  # replay finds departures and draws the track by it
     assert records[-1]["user/mode"] == "local"
     assert records[-1]["throttle"] == records[-1]["pilot/throttle"] > 0.4
     summary = json.loads((cut.only_tub(car) / "drive.json").read_text())

@@ -20,7 +20,7 @@ def of_kind(events, kind):
 
 def test_departure_alarm_and_fault_are_each_found_where_they_begin(events):
     (departure,) = of_kind(events, "departure")
-    assert departure.row == OUT.start and "50 cm" in departure.text
+    assert departure.row == OUT.start and departure.text == "left the lane for 0.2 s, up to 50 cm off centre"
     watch, danger = of_kind(events, "alarm")
     assert (watch.row, danger.row) == (FAULT.start, DANGER.start)
     assert danger.text == "danger: the picture is unlike any seen in training"

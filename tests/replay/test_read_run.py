@@ -42,6 +42,20 @@ def test_long_pauses_are_cut_short_and_deleted_records_left_out(tmp_path):
     assert run.t[-1] < FRAMES / 20 + 2 and 1 < np.diff(run.t).max() < 2
 
 
+def test_a_simulated_record_lasts_what_its_world_says_however_slow_the_computer_was(tmp_path):
+    tub = write_tub(tmp_path / "tub")
+    lines = [json.loads(line) for line in (tub / "catalog_0.catalog").read_text().splitlines()]
+    for row, line in enumerate(lines):
+        line["_timestamp_ms"] += 50 * row
+    (tub / "catalog_0.catalog").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert read_run(tub).rate_hz == pytest.approx(10.0)
+    inputs, types, noted, *rest = (tub / "manifest.json").read_text().splitlines()
+    noted = json.dumps(json.loads(noted) | {"step_s": "0.05"})
+    (tub / "manifest.json").write_text("\n".join([inputs, types, noted, *rest]) + "\n")
+    run = read_run(tub)
+    assert run.rate_hz == pytest.approx(20.0) and np.diff(run.t) == pytest.approx(0.05)
+
+
 def test_probabilities_at_unknown_horizons_are_left_out_and_named(tmp_path):
     tub = write_tub(tmp_path / "tub")
     lines = [json.loads(line) for line in (tub / "catalog_0.catalog").read_text().splitlines()]
