@@ -1,5 +1,6 @@
 """All stages in order, with one line per stage; running it again goes on where it stopped."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +41,8 @@ def plan_experiment(
     overrides: tuple[str, ...] = (),
     workers: int = 2,
     cluster: str | None = None,
+    extras: bool = False,
+    data: str | Path | None = None,
 ) -> Experiment:
     """Check everything that can be wrong before anything long starts."""
     one_of("preset", preset, tuple(PRESETS))
@@ -47,13 +50,13 @@ def plan_experiment(
     where = Path(pilot) if pilot is not None else models_dir() / "pilot"
     pilot_weights(where)
     chosen_seed = seed if model_seed is None else model_seed
-    return Experiment(Layout(Path(out)), PRESETS[preset], track, seed, chosen_seed, where, overrides, workers, cluster)
+    layout = Layout(Path(out), None if data is None else Path(data))
+    return Experiment(layout, PRESETS[preset], track, seed, chosen_seed, where, overrides, workers, extras, cluster)
 
 
-def run_experiment(experiment: Experiment, until: str | None = None, with_open_loop: bool = False) -> dict[str, Any]:
+def run_experiment(experiment: Experiment, until: str | None = None) -> dict[str, Any]:
     """Run the stages; returns seconds per stage (near 0 for what was there already)."""
-    # Before the report, so that a finished experiment gets it without another evaluation: --until.
-    chosen = (*STAGES[:-1], OPEN_LOOP_STAGE, STAGES[-1]) if with_open_loop else STAGES
+    chosen = (*STAGES[:-1], OPEN_LOOP_STAGE, STAGES[-1]) if experiment.extras else STAGES
     names = [name for name, _ in chosen]
     if until is not None:
         one_of("--until", until, names)
@@ -61,10 +64,16 @@ def run_experiment(experiment: Experiment, until: str | None = None, with_open_l
     seconds: dict[str, Any] = {}
     for number, (name, stage) in enumerate(chosen, start=1):
         print(f"[{number}/{len(chosen)}] {name}", flush=True)
-        started = time.monotonic()
+        started, busy = time.monotonic(), _cpu_s()
         stage(experiment)
         seconds[name] = round(time.monotonic() - started, 1)
-        print(f"      {seconds[name]:.0f} s", flush=True)
+        print(f"      {seconds[name]:.0f} s, {_cpu_s() - busy:.0f} s of CPU", flush=True)
         if name == until:
             break
     return seconds
+
+
+def _cpu_s() -> float:
+    """Of this process and the ones it has started and that are done."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system

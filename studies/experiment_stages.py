@@ -34,6 +34,7 @@ from studies.study_presets import ExperimentPreset
 
 RATE_HZ = 20.0  # of the simulated drives
 FITTED_ON = ("calibration", "augmented", "driven")  # score tables
+ALARM = "alarm"
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Experiment:
     pilot: Path
     overrides: tuple[str, ...] = ()  # of the training preset
     workers: int = 2
+    extras: bool = False  # drives for the alarm, the imagined predictor, timings, closed against open loop
     cluster: str | None = None  # address of a Dask scheduler that records and scores instead of local processes
 
     def about(self) -> dict[str, Any]:
@@ -58,12 +60,14 @@ class Experiment:
             "seed": self.seed,
             "model_seed": self.model_seed,
             "overrides": list(self.overrides),
+            "extras": self.extras,
         }
 
     def command(self) -> str:
         """What makes this experiment again."""
         words = ["python", "-m", "studies", "experiment", "--out", "exp", "--preset", self.preset.name, "--track", self.track]
         words += ["--seed", str(self.seed), "--model-seed", str(self.model_seed)]
+        words += ["--extras"] if self.extras else []
         return shlex.join(words + [word for override in self.overrides for word in ("--set", override)])
 
 
@@ -101,7 +105,7 @@ def _split(drives: list[Drive]) -> Split:
 def score_for_fit(experiment: Experiment) -> None:
     """Everything a calibrator is fitted on, each in a file: calibration drives, D_aug as made and as driven."""
     layout, preset = experiment.layout, experiment.preset
-    if all(layout.scores(name).exists() for name in FITTED_ON):
+    if all(layout.scores(name).exists() for name in (*FITTED_ON, *([ALARM] if experiment.extras else []))):
         return
     bundle = Bundle.load(layout.bundle)
     calibration = calibration_drives(bundle, _load(experiment, bundle, layout.nominal))
@@ -119,13 +123,15 @@ def score_for_fit(experiment: Experiment) -> None:
         )
         write_json(layout.ladders, {family: ladder.to_json() for family, ladder in augmented.ladders.items()})
         augmented.table.save(layout.scores("augmented"))
+    if experiment.extras:
+        _score_to(experiment, bundle, ALARM, lambda: _load(experiment, bundle, layout.alarm))
     _score_to(experiment, bundle, "driven", lambda: without_warm_up(_load(experiment, bundle, layout.driven), bundle))
 
 
 def score_for_test(experiment: Experiment) -> None:
     """Nominal test drives and every protocol, each in a file; then the second predictor kind."""
     layout = experiment.layout
-    names = ["test", *(f"ood_{protocol}" for protocol in experiment.preset.runs), IMAGINED]
+    names = ["test", *(f"ood_{protocol}" for protocol in experiment.preset.runs), *([IMAGINED] if experiment.extras else [])]
     if all(layout.scores(name).exists() for name in names):
         return
     bundle = Bundle.load(layout.bundle)
@@ -137,7 +143,7 @@ def score_for_test(experiment: Experiment) -> None:
         faulty = without_warm_up(_load(experiment, bundle, layout.protocol(protocol)), bundle)
         _score_to(experiment, bundle, f"ood_{protocol}", faulty.copy)
         drives += faulty
-    if not layout.scores(IMAGINED).exists():
+    if experiment.extras and not layout.scores(IMAGINED).exists():
         imagine_drives(bundle, drives, experiment.preset.scoring).save(layout.scores(IMAGINED))
 
 
@@ -179,14 +185,16 @@ def calibrate(experiment: Experiment) -> None:
     ladders = {family: FamilyLadder.from_json(stored) for family, stored in stored_ladders.items()}
     augmented = Augmented(ScoreTable.load(layout.scores("augmented")), ladders, ScoreTable.load(layout.scores("driven")))
     calibration = ScoreTable.load(layout.scores("calibration"))
-    result = calibrate_bundle(bundle, calibration, augmented, experiment.preset.scoring, DEFAULT_METHOD, experiment.model_seed)
+    fresh = ScoreTable.load(layout.scores(ALARM)) if experiment.extras else None
+    result = calibrate_bundle(
+        bundle, calibration, augmented, experiment.preset.scoring, DEFAULT_METHOD, experiment.model_seed, fresh
+    )
     for warning in result.about["warnings"]:
         print(f"   note: {warning}")
 
 
 def evaluate_and_report(experiment: Experiment) -> None:
     """results.json holds no wall-clock time, so that the same seed gives the same bytes; timings stand in a file beside it."""
-    from benchmarks.runtime import measure_runtime, timed_calibrators
     from donkey_aicc.evaluation.early_warning import Driving
     from donkey_aicc.evaluation.report import write_report
     from donkey_aicc.evaluation.study import evaluate
@@ -207,11 +215,17 @@ def evaluate_and_report(experiment: Experiment) -> None:
         seeds=preset.split_seeds,
         seed=experiment.model_seed,
         driving=Driving(Marshal().departed_m, RATE_HZ, _frames_per_lap(experiment)),
-        imagined=ImaginedTable.load(layout.scores(IMAGINED)),
-        runtime=measure_runtime(bundle, timed_calibrators(calibration, augmented), preset.scoring),
+        imagined=ImaginedTable.load(layout.scores(IMAGINED)) if experiment.extras else None,
+        runtime=_runtime(experiment, bundle, calibration, augmented) if experiment.extras else None,
         about=experiment.about() | {"frozen": sha256_of(layout.frozen)},
     )
     write_report(results, layout.report, PAPER)
+
+
+def _runtime(experiment: Experiment, bundle: Bundle, calibration: ScoreTable, augmented: ScoreTable) -> dict[str, Any]:
+    from benchmarks.runtime import measure_runtime, timed_calibrators
+
+    return measure_runtime(bundle, timed_calibrators(calibration, augmented), experiment.preset.scoring)
 
 
 def settled(nominal: ScoreTable, frames: int) -> ScoreTable:

@@ -16,17 +16,26 @@ class Layout:
     """Folders and files below the experiment's folder."""
 
     out: Path
+    shared: Path | None = None  # drives that several experiments use: other model seeds on the same drives
+
+    @property
+    def data(self) -> Path:
+        return self.shared or self.out / "data"
 
     @property
     def nominal(self) -> Path:
-        return self.out / "data" / "nominal"
+        return self.data / "nominal"
+
+    @property
+    def alarm(self) -> Path:
+        return self.data / "alarm"
 
     def protocol(self, name: str) -> Path:
-        return self.out / "data" / name
+        return self.data / name
 
     @property
     def driven(self) -> Path:
-        return self.out / "data" / "driven"
+        return self.data / "driven"
 
     @property
     def severities(self) -> Path:
@@ -42,7 +51,7 @@ class Layout:
 
     @property
     def cache(self) -> Path:
-        return self.out / "cache"
+        return self.data.parent / "cache"
 
     def scores(self, name: str) -> Path:
         return self.out / "scores" / f"{name}.npz"

@@ -11,7 +11,7 @@ from studies.loop_comparison import LOOPS, OPEN_LOOP, POOLED
 def read_open_loop(folder: str | Path) -> dict[str, Any] | None:
     """open_loop.json of that folder; None where there is none."""
     path = Path(folder) / f"{OPEN_LOOP}.json"
-    return read_json(path, "make it with: python -m studies experiment --open-loop") if path.exists() else None
+    return read_json(path, "make it with: python -m studies experiment --extras") if path.exists() else None
 
 
 def loop_tables(results: dict[str, Any]) -> list[Table]:

@@ -15,6 +15,7 @@ class VaeSettings:
     lr_final: float = 1e-6
     weight_decay: float = 1e-5
     clip: float = 1.0
+    frames: int = 0  # per epoch, drawn anew in each; 0: all
     beta: float = 1e-4  # weight of the KL term per latent value against the squared error per pixel
 
 

@@ -26,10 +26,13 @@ class VaeTask(Task):
     def __init__(self, vae: VAE, train: FramePool, validation: FramePool, settings: VaeSettings, device: torch.device) -> None:
         self.net = self.vae = vae.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.train, self.validation, self.recipe, self.device = train, validation, settings, device
-        self.beta = settings.beta
+        self.beta, self.most = settings.beta, settings.frames
 
     def examples(self) -> int:
         return len(self.train)
+
+    def examples_per_epoch(self) -> int:
+        return self.most or self.examples()
 
     def loss(self, chosen: Tensor, epoch: int, generator: torch.Generator) -> Tensor:
         images = self.train.images(chosen, self.device).contiguous(memory_format=torch.channels_last)

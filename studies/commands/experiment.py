@@ -5,7 +5,7 @@ import argparse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, help="folder of the experiment; running again goes on where it stopped")
-    parser.add_argument("--preset", default="quick", help="paper, quick (default), small or tiny")
+    parser.add_argument("--preset", default="quick", help="paper, quick (default) or tiny")
     parser.add_argument("--track", default="loop", help="a named track or seed:N (default loop)")
     parser.add_argument("--seed", type=int, default=0, help="of the drives, and of the models unless --model-seed is given")
     parser.add_argument("--model-seed", type=int, default=None, help="of split, training and calibration")
@@ -19,10 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Dask scheduler to record and score on; it shares our folders",
     )
     parser.add_argument(
-        "--open-loop",
+        "--extras",
         action="store_true",
-        help="also inject the dynamics faults in closed and in open loop and compare (stage 'closed and open loop')",
+        help="also drives for the alarm, the imagined predictor, timings, and dynamics faults in closed and open loop",
     )
+    parser.add_argument("--data", default=None, help="folder of drives to share with other model seeds (default: OUT/data)")
     parser.add_argument("--until", default=None, help="stop after the stage of this name")
 
 
@@ -39,8 +40,10 @@ def run(args: argparse.Namespace) -> int:
         tuple(args.overrides),
         args.workers,
         args.cluster,
+        args.extras,
+        args.data,
     )
-    run_experiment(experiment, args.until, args.open_loop)
+    run_experiment(experiment, args.until)
     if args.until is None:
         print(f"report: {experiment.layout.report / 'index.html'}")
     return 0
