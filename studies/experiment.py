@@ -14,7 +14,15 @@ from studies import drive_stages, open_loop
 from studies import experiment_stages as stages
 from studies.experiment_stages import Experiment
 from studies.layout import Layout, claim
+from studies.other_nets import train_other_nets
 from studies.study_presets import PRESETS
+
+
+def _evaluate(experiment: Experiment) -> None:
+    from studies.evaluation_stage import evaluate_and_report  # draws figures: only when they are wanted
+
+    evaluate_and_report(experiment)
+
 
 STAGES: tuple[tuple[str, Callable[[Experiment], None]], ...] = (
     ("nominal drives", drive_stages.record_nominal),
@@ -26,9 +34,9 @@ STAGES: tuple[tuple[str, Callable[[Experiment], None]], ...] = (
     ("freeze", drive_stages.write_freeze),
     ("drives under the four protocols", drive_stages.record_protocols),
     ("scores to judge by", stages.score_for_test),
-    ("evaluation and report", stages.evaluate_and_report),
+    ("evaluation and report", _evaluate),
 )
-OPEN_LOOP_STAGE = (open_loop.STAGE, open_loop.compare_in_both_loops)
+EXTRA_STAGES = ((open_loop.STAGE, open_loop.compare_in_both_loops), ("other predictors", train_other_nets))
 
 
 def plan_experiment(
@@ -41,6 +49,7 @@ def plan_experiment(
     overrides: tuple[str, ...] = (),
     workers: int = 2,
     cluster: str | None = None,
+    start: str | Path | None = None,
     extras: bool = False,
     data: str | Path | None = None,
 ) -> Experiment:
@@ -50,13 +59,14 @@ def plan_experiment(
     where = Path(pilot) if pilot is not None else models_dir() / "pilot"
     pilot_weights(where)
     chosen_seed = seed if model_seed is None else model_seed
+    begun = None if start is None else Path(start)
     layout = Layout(Path(out), None if data is None else Path(data))
-    return Experiment(layout, PRESETS[preset], track, seed, chosen_seed, where, overrides, workers, extras, cluster)
+    return Experiment(layout, PRESETS[preset], track, seed, chosen_seed, where, overrides, workers, begun, extras, cluster)
 
 
 def run_experiment(experiment: Experiment, until: str | None = None) -> dict[str, Any]:
     """Run the stages; returns seconds per stage (near 0 for what was there already)."""
-    chosen = (*STAGES[:-1], OPEN_LOOP_STAGE, STAGES[-1]) if experiment.extras else STAGES
+    chosen = (*STAGES[:-1], *EXTRA_STAGES, STAGES[-1]) if experiment.extras else STAGES
     names = [name for name, _ in chosen]
     if until is not None:
         one_of("--until", until, names)

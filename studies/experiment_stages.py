@@ -6,29 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from donkey_aicc import channels
 from donkey_aicc.calibration.calibrating import Augmented, build_augmented, calibrate_bundle, calibration_drives
 from donkey_aicc.calibration.calibrator_file import weights_fingerprint
 from donkey_aicc.calibration.catalogue import DEFAULT_METHOD
 from donkey_aicc.evaluation.score_files import IMAGINED, write_mark
 from donkey_aicc.faults.severity_ladder import FamilyLadder
-from donkey_aicc.files import read_json, sha256_of, write_json
+from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.imagined_scores import imagine_drives
-from donkey_aicc.scoring.imagined_table import ImaginedTable
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.simulator.driving import Marshal
-from donkey_aicc.simulator.tracks import make_track
 from donkey_aicc.training.pipeline import Plan, train_bundle
 from donkey_aicc.training.presets import preset_named
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.load import load_drives
 from donkey_aicc.tubs.splits import Split
-from donkey_aicc.tubs.tub_contents import numbers
-from donkey_aicc.tubs.tub_reader import read_v2_tub
 from studies.layout import Layout
 from studies.study_presets import ExperimentPreset
 
@@ -49,6 +42,7 @@ class Experiment:
     pilot: Path
     overrides: tuple[str, ...] = ()  # of the training preset
     workers: int = 2
+    start: Path | None = None  # bundle whose world model is trained further
     extras: bool = False  # drives for the alarm, the imagined predictor, timings, closed against open loop
     cluster: str | None = None  # address of a Dask scheduler that records and scores instead of local processes
 
@@ -61,12 +55,14 @@ class Experiment:
             "model_seed": self.model_seed,
             "overrides": list(self.overrides),
             "extras": self.extras,
+            "started_from": None if self.start is None else self.start.name,
         }
 
     def command(self) -> str:
         """What makes this experiment again."""
         words = ["python", "-m", "studies", "experiment", "--out", "exp", "--preset", self.preset.name, "--track", self.track]
         words += ["--seed", str(self.seed), "--model-seed", str(self.model_seed)]
+        words += [] if self.start is None else ["--start", str(self.start)]
         words += ["--extras"] if self.extras else []
         return shlex.join(words + [word for override in self.overrides for word in ("--set", override)])
 
@@ -77,10 +73,11 @@ def train(experiment: Experiment) -> None:
         return
     loaded = load_drives([layout.nominal], cache_dir=layout.cache)
     size = experiment.preset
-    preset, overrides = preset_named(size.training_preset, (*size.training, *experiment.overrides))
+    further = size.further if experiment.start is not None else ()
+    preset, overrides = preset_named(size.training_preset, (*size.training, *further, *experiment.overrides))
     train_bundle(
         loaded.sequences,
-        split=_split(loaded.sequences),
+        split=split_by_side(loaded.sequences),
         plan=Plan(
             preset=preset,
             out=layout.bundle,
@@ -88,6 +85,7 @@ def train(experiment: Experiment) -> None:
             seed=experiment.model_seed,
             device="auto",
             resume=True,
+            start=experiment.start,
             tau=loaded.tau,
             lane_half_width=loaded.lane_half_width,
             data={"label_source": "cte", "experiment": experiment.about(), "command": experiment.command()},
@@ -95,7 +93,7 @@ def train(experiment: Experiment) -> None:
     )
 
 
-def _split(drives: list[Drive]) -> Split:
+def split_by_side(drives: list[Drive]) -> Split:
     """By the names of the tubs: each was driven for its side."""
     ordered = sorted(drives, key=lambda drive: drive.id)
     train, calibration, test = ([one for one in ordered if one.tub.startswith(side)] for side in ("train", "calibration", "test"))
@@ -108,7 +106,7 @@ def score_for_fit(experiment: Experiment) -> None:
     if all(layout.scores(name).exists() for name in (*FITTED_ON, *([ALARM] if experiment.extras else []))):
         return
     bundle = Bundle.load(layout.bundle)
-    calibration = calibration_drives(bundle, _load(experiment, bundle, layout.nominal))
+    calibration = calibration_drives(bundle, load(experiment, bundle, layout.nominal))
     _score_to(experiment, bundle, "calibration", lambda: calibration)
     if not layout.scores("augmented").exists():
         augmented = build_augmented(
@@ -124,8 +122,8 @@ def score_for_fit(experiment: Experiment) -> None:
         write_json(layout.ladders, {family: ladder.to_json() for family, ladder in augmented.ladders.items()})
         augmented.table.save(layout.scores("augmented"))
     if experiment.extras:
-        _score_to(experiment, bundle, ALARM, lambda: _load(experiment, bundle, layout.alarm))
-    _score_to(experiment, bundle, "driven", lambda: without_warm_up(_load(experiment, bundle, layout.driven), bundle))
+        _score_to(experiment, bundle, ALARM, lambda: load(experiment, bundle, layout.alarm))
+    _score_to(experiment, bundle, "driven", lambda: without_warm_up(load(experiment, bundle, layout.driven), bundle))
 
 
 def score_for_test(experiment: Experiment) -> None:
@@ -136,11 +134,11 @@ def score_for_test(experiment: Experiment) -> None:
         return
     bundle = Bundle.load(layout.bundle)
     write_mark(layout.scores("test").parent, weights_fingerprint(bundle))
-    test = calibration_drives(bundle, _load(experiment, bundle, layout.nominal), "test")
+    test = calibration_drives(bundle, load(experiment, bundle, layout.nominal), "test")
     _score_to(experiment, bundle, "test", lambda: test)
     drives = list(test)
     for protocol in experiment.preset.runs:
-        faulty = without_warm_up(_load(experiment, bundle, layout.protocol(protocol)), bundle)
+        faulty = without_warm_up(load(experiment, bundle, layout.protocol(protocol)), bundle)
         _score_to(experiment, bundle, f"ood_{protocol}", faulty.copy)
         drives += faulty
     if experiment.extras and not layout.scores(IMAGINED).exists():
@@ -170,7 +168,7 @@ def without_warm_up(drives: list[Drive], bundle: Bundle) -> list[Drive]:
     return [drive.part(unused, len(drive)) for drive in drives if len(drive) > unused + bundle.manifest.context]
 
 
-def _load(experiment: Experiment, bundle: Bundle, folder: Path) -> list[Drive]:
+def load(experiment: Experiment, bundle: Bundle, folder: Path) -> list[Drive]:
     manifest = bundle.manifest
     loaded = load_drives([folder], tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=experiment.layout.cache)
     return loaded.sequences
@@ -193,48 +191,6 @@ def calibrate(experiment: Experiment) -> None:
         print(f"   note: {warning}")
 
 
-def evaluate_and_report(experiment: Experiment) -> None:
-    """results.json holds no wall-clock time, so that the same seed gives the same bytes; timings stand in a file beside it."""
-    from donkey_aicc.evaluation.early_warning import Driving
-    from donkey_aicc.evaluation.report import write_report
-    from donkey_aicc.evaluation.study import evaluate
-    from studies.paper_numbers import PAPER, PAPER_SAFE_SHARES
-
-    layout, preset = experiment.layout, experiment.preset
-    bundle = Bundle.load(layout.bundle)
-    ood = {protocol: ScoreTable.load(layout.scores(f"ood_{protocol}")) for protocol in preset.runs}
-    calibration, test = (settled(ScoreTable.load(layout.scores(name)), preset.settled_frames) for name in ("calibration", "test"))
-    augmented, driven = (ScoreTable.load(layout.scores(name)) for name in ("augmented", "driven"))
-    results = evaluate(
-        calibration,
-        augmented,
-        test,
-        ood,
-        driven=driven,
-        published_shares=PAPER_SAFE_SHARES,
-        seeds=preset.split_seeds,
-        seed=experiment.model_seed,
-        driving=Driving(Marshal().departed_m, RATE_HZ, _frames_per_lap(experiment)),
-        imagined=ImaginedTable.load(layout.scores(IMAGINED)) if experiment.extras else None,
-        runtime=_runtime(experiment, bundle, calibration, augmented) if experiment.extras else None,
-        about=experiment.about() | {"frozen": sha256_of(layout.frozen)},
-    )
-    write_report(results, layout.report, PAPER)
-
-
-def _runtime(experiment: Experiment, bundle: Bundle, calibration: ScoreTable, augmented: ScoreTable) -> dict[str, Any]:
-    from benchmarks.runtime import measure_runtime, timed_calibrators
-
-    return measure_runtime(bundle, timed_calibrators(calibration, augmented), experiment.preset.scoring)
-
-
 def settled(nominal: ScoreTable, frames: int) -> ScoreTable:
     """Without the frames soon after a start: those of the protocols come after as many nominal ones, and must be like them."""
     return nominal.select(nominal.step >= frames)
-
-
-def _frames_per_lap(experiment: Experiment) -> float:
-    """From the mean speed of the nominal drives."""
-    tubs = sorted(experiment.layout.nominal.iterdir())
-    speeds = np.concatenate([numbers(read_v2_tub(tub).records, channels.SPEED) for tub in tubs])
-    return make_track(experiment.track).length_m / float(np.nanmean(speeds)) * RATE_HZ

@@ -57,6 +57,10 @@ class Layout:
         return self.out / "scores" / f"{name}.npz"
 
     @property
+    def other_nets(self) -> Path:
+        return self.out / "scores" / "other_nets.npz"
+
+    @property
     def ladders(self) -> Path:
         return self.out / "scores" / "d_aug_strengths.json"
 

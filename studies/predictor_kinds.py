@@ -16,7 +16,7 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.history import LAGS, NO_HISTORY, input_channels
 from donkey_aicc.nets.manifest import CONTEXT
 from donkey_aicc.nets.preprocess import ActionStats
-from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.safety_cnn import CHANNELS, SafetyCNN
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.training.checks import require_labels
 from donkey_aicc.training.frames import FramePool
@@ -54,7 +54,7 @@ def compare_predictors(
             past = Past(lags, trained.action_stats)
             logits[kind] = safety_logits(trained.safety, FramePool(held_out), torch.device("cpu"), past).numpy()
         else:
-            logits[kind] = _trained_logits(split, held_out, lags, out / kind, settings, seed)
+            logits[kind] = trained_logits(split, held_out, lags, out / kind, settings, seed)
     labels = pool_labels(FramePool(held_out), HORIZONS).numpy()
     # Why long horizons are hard: what somebody who knows whether the car is safe now, and no more, can say of later.
     logits[PRESENT] = np.repeat(np.concatenate([drive.safe for drive in held_out])[:, None], len(HORIZONS), axis=1)
@@ -70,15 +70,22 @@ def compare_predictors(
     return results
 
 
-def _trained_logits(
-    split: Split, held_out: list[Drive], lags: tuple[int, ...], work: Path, settings: SafetySettings, seed: int
+def trained_logits(
+    split: Split,
+    held_out: list[Drive],
+    lags: tuple[int, ...],
+    work: Path,
+    settings: SafetySettings,
+    seed: int,
+    channels: tuple[int, ...] = CHANNELS,
 ) -> np.ndarray:
+    """(N, K) of the held-out frames by a net trained on the split's training share."""
     train, validation, _ = carve_validation(split.train, seed, method=split.method)
     require_labels(train)
     device = torch.device("cpu")
     torch.manual_seed(derived_seed(seed, "weights") % 2**32)
     past = Past(lags, ActionStats.fit(np.concatenate([drive.actions for drive in train])))
-    net = SafetyCNN(len(HORIZONS), inputs=input_channels(lags))
+    net = SafetyCNN(len(HORIZONS), channels, input_channels(lags))
     task = SafetyTask(net, FramePool(train), FramePool(validation), HORIZONS, settings, device, past)
     work.mkdir(parents=True, exist_ok=True)
     made_with = {"data": data_fingerprint(train), "seed": seed, "lags": list(lags), **asdict(settings)}

@@ -23,6 +23,7 @@ class ExperimentPreset:
     augmented_severities: tuple[int, ...] = SEVERITIES
     ladder_frames: int = 400  # calibration frames on which the D_aug severities are set
     training: tuple[str, ...] = ()  # overrides of that preset
+    further: tuple[str, ...] = ()  # and these on top, where the world model of another bundle is trained further
     scoring: ScoreSettings = field(default_factory=ScoreSettings)
     batch: BatchSettings = field(default_factory=BatchSettings)
     alarm: tuple[int, int] = (0, 0)  # further nominal drives for the alarm's thresholds, and their frames
@@ -44,15 +45,17 @@ _QUICK = ExperimentPreset(
     name="quick",
     training_preset="quick",
     nominal={"train": (64, (300, 300)), "calibration": (12, (400, 400)), "test": (12, (400, 400))},
-    runs=_everywhere(3),
+    runs=_everywhere(2),
     severities=(1, 2, 3, 4, 5),
     ood_frames=_everywhere(370),
     driven_severities=(2, 4),
-    driven_frames=340,
+    driven_frames=320,
     augmented_rows=25,
-    augmented_severities=(1, 3, 5),
+    augmented_severities=(2, 4),
     training=("vae.epochs=4", "vae.frames=6000", "dynamics.epochs=10", "dynamics.windows=224", "safety.epochs=3"),
-    scoring=ScoreSettings(samples=5, rollout_every=25),
+    further=("vae.epochs=2", "vae.frames=2500", "vae.lr=0.001", "dynamics.epochs=3", "dynamics.windows=160")
+    + ("dynamics.lr=0.001", "dynamics.first_target=50", "dynamics.forcing_epochs=0.34"),
+    scoring=ScoreSettings(samples=5, rollout_every=30),
     batch=BatchSettings(dropout_passes=5),
     alarm=(30, 330),
     loop_drives=12,
@@ -66,8 +69,10 @@ PRESETS = {
         name="paper",
         training_preset="paper",
         nominal={"train": (64, (400, 700)), "calibration": (16, (600, 900)), "test": (16, (600, 900))},
+        runs=_everywhere(4),
         ood_frames={"dark": 460, "blur": 460, "bias": 620, "latency": 420},
         training=(),
+        further=(),
         driven_severities=SEVERITIES,
         augmented_rows=80,
         augmented_severities=SEVERITIES,
@@ -91,6 +96,7 @@ PRESETS = {
         augmented_severities=(2, 5),
         ladder_frames=40,
         training=("vae.epochs=1", "safety.epochs=3"),
+        further=(),
         scoring=ScoreSettings(samples=3, rollout_steps=5, views=3),
         batch=BatchSettings(dropout_passes=2),
         alarm=(2, 155),

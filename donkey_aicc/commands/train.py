@@ -36,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what the safety predictor looks at: the newest frame, or also two older ones and the steering (default direct)",
     )
     parser.add_argument(
+        "--start",
+        default=None,
+        metavar="BUNDLE",
+        help="train the world model of this bundle further instead of a new one: a track like its own needs fewer epochs",
+    )
+    parser.add_argument(
         "--split",
         default="auto",
         choices=["auto", "session", "gap", "block"],
@@ -84,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
         device=args.device,
         resume=args.resume,
         predictor=NO_PREDICTOR if args.no_labels else HISTORY if args.predictor == "history" else SINGLE,
+        start=None if args.start is None else Path(args.start),
         split_mode=args.split,
         guard_s=args.guard,
         tau=loaded.tau,

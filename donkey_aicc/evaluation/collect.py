@@ -12,7 +12,7 @@ from donkey_aicc.evaluation.conditions import NOMINAL, Condition
 from donkey_aicc.evaluation.frontier import FRONTIER_SCORES, WEIGHTS, ood_ece_at
 from donkey_aicc.evaluation.horizons import horizon_average, horizon_weights, per_horizon
 from donkey_aicc.evaluation.intervals import resample
-from donkey_aicc.evaluation.methods import METHODS, PLUS
+from donkey_aicc.evaluation.methods import METHODS, PLUS, ROBUST
 from donkey_aicc.evaluation.metrics import Measured, auroc
 from donkey_aicc.evaluation.ood_detection import OOD_ROWS
 from donkey_aicc.evaluation.resampling import wilcoxon
@@ -89,7 +89,7 @@ def intervals(studies: Studies, conditions: Sequence[Condition], draws: int, see
     found: dict[str, Any] = {}
     for name in names:
         found[name] = {q: interval_cell(v, nominal if q.startswith("nominal") else fewest) for q, v in drawn[name].items()}
-        for reference, key in ((OURS, "minus_ours"), (PLUS, "minus_plus")):
+        for reference, key in ((OURS, "minus_ours"), (PLUS, "minus_plus"), (ROBUST, "minus_robust")):
             if reference in drawn and name != reference:
                 for quantity in ("ood_ece", "ood_nll"):
                     difference = drawn[name][quantity] - drawn[reference][quantity]

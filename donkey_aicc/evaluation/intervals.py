@@ -22,12 +22,12 @@ def resample(
     """method -> draws of mean OOD ECE, mean OOD NLL, nominal ECE and nominal NLL. The drives are the same for all methods."""
     first = studies[0].outcomes[methods[0]]
     rng = np.random.default_rng(seed)
-    counts = {condition: _drawn_counts(rng, len(outcome.sums), draws) for condition, outcome in first.items()}
+    counts = {condition: drawn_counts(rng, len(outcome.sums), draws) for condition, outcome in first.items()}
     split = np.arange(draws) % len(studies)
     return {method: _draws_of(method, studies, counts, split, horizons) for method in methods}
 
 
-def _drawn_counts(rng: np.random.Generator, sequences: int, draws: int) -> np.ndarray:
+def drawn_counts(rng: np.random.Generator, sequences: int, draws: int) -> np.ndarray:
     """(draws, sequences): how often each sequence was drawn."""
     return rng.multinomial(sequences, np.full(sequences, 1.0 / sequences), size=draws).astype(np.float64)
 

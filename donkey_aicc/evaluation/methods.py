@@ -27,6 +27,9 @@ PLUS = "aicc_plus"
 HEATED_TO_OURS = "uniform_heating"
 HEATED_TO_PLUS = "uniform_heating_plus"
 SHIFTED_TO_PLUS = "uniform_shift"
+ROBUST = "aicc_robust"
+HEATED_TO_ROBUST = "uniform_heating_robust"
+SHIFTED_TO_ROBUST = "uniform_shift_robust"
 
 GROUPS = {
     "baseline": "Baselines",
@@ -64,10 +67,14 @@ METHODS: dict[str, Method] = {
 METHODS[HEATED_TO_OURS] = Method(HEATED_TO_OURS, "Uniform heating to ours' nominal ECE", "control")
 METHODS[HEATED_TO_PLUS] = Method(HEATED_TO_PLUS, "Uniform heating to AICC+'s nominal ECE", "control")
 METHODS[SHIFTED_TO_PLUS] = Method(SHIFTED_TO_PLUS, "Uniform presumption to AICC+'s nominal ECE", "control")
+METHODS[HEATED_TO_ROBUST] = Method(HEATED_TO_ROBUST, "Uniform heating to AICC+ robust's nominal ECE", "control")
+METHODS[SHIFTED_TO_ROBUST] = Method(SHIFTED_TO_ROBUST, "Uniform presumption to AICC+ robust's nominal ECE", "control")
 _MATCHED: dict[str, tuple[str, type[UniformHeating]]] = {
     HEATED_TO_OURS: (OURS, UniformHeating),
     HEATED_TO_PLUS: (PLUS, UniformHeating),
     SHIFTED_TO_PLUS: (PLUS, UniformShift),
+    HEATED_TO_ROBUST: (ROBUST, UniformHeating),
+    SHIFTED_TO_ROBUST: (ROBUST, UniformShift),
 }
 
 

@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.evaluation.binned import ece_of_sums
-from donkey_aicc.evaluation.cells import rounded
+from donkey_aicc.evaluation.cells import interval_cell, rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
 from donkey_aicc.evaluation.horizons import horizon_mean
+from donkey_aicc.evaluation.intervals import drawn_counts
 from donkey_aicc.evaluation.split_study import Outcome, SplitStudy
 
 RANGE = (0.2, 0.8)  # of the worst case
 STEPS = 13
+DRAWS = 200
 SETTINGS = {
     "as_driven": "as driven",
     "nominal": "share of nominal driving",
@@ -25,58 +28,87 @@ SETTINGS = {
 }
 
 Share = float | np.ndarray | None  # None: as driven; an array has one share per horizon
+Shares = Callable[[str], list[Share]]  # protocol -> shares, the worst of which counts
 
 
-def at_share(outcome: Outcome, share: Share, horizons: np.ndarray) -> tuple[float, float]:
-    """(ECE, NLL), horizon averages, of one method on one condition if that share of the weight were on safe frames."""
-    safe, total = outcome.safe_sums.sum(axis=0), outcome.sums.sum(axis=0)
-    safe_nll, total_nll = outcome.safe_nll_sums.sum(axis=0), outcome.nll_sums.sum(axis=0)
+def at_share(outcome: Outcome, share: Share, horizons: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+    """(..., 2): ECE and NLL, horizon averages, of one method on one condition if that share of the weight were on safe frames.
+
+    counts: (draws, sequences) how often each drive counts; None: each once, and the result is (2,).
+    """
+    safe, total, safe_nll, total_nll = (
+        sums.sum(axis=0) if counts is None else np.tensordot(counts, sums, axes=1)
+        for sums in (outcome.safe_sums, outcome.sums, outcome.safe_nll_sums, outcome.nll_sums)
+    )
     sums, losses = total, total_nll
     with np.errstate(divide="ignore", invalid="ignore"):  # one class only at a horizon: NaN, as no weight can change its share
         if share is not None:
-            now = safe_nll[:, 0] / total_nll[:, 0]
+            now = safe_nll[..., 0] / total_nll[..., 0]
             of_safe, of_unsafe = share / now, (1.0 - share) / (1.0 - now)
-            sums = of_safe[:, None, None] * safe + of_unsafe[:, None, None] * (total - safe)
-            losses = of_safe[:, None] * safe_nll + of_unsafe[:, None] * (total_nll - safe_nll)
-        return float(horizon_mean(ece_of_sums(sums), horizons)), float(horizon_mean(losses[:, 1] / losses[:, 0], horizons))
+            sums = of_safe[..., None, None] * safe + of_unsafe[..., None, None] * (total - safe)
+            losses = of_safe[..., None] * safe_nll + of_unsafe[..., None] * (total_nll - safe_nll)
+        ece, nll = ece_of_sums(sums), losses[..., 1] / losses[..., 0]
+    return np.stack([horizon_mean(ece, horizons), horizon_mean(nll, horizons)], axis=-1)
 
 
 def stress(
-    studies: Sequence[SplitStudy], conditions: Sequence[Condition], names: Sequence[str], published: Mapping[str, float]
+    studies: Sequence[SplitStudy],
+    conditions: Sequence[Condition],
+    names: Sequence[str],
+    published: Mapping[str, float],
+    seed: int = 0,
 ) -> dict[str, Any]:
     """method -> setting -> mean ECE and NLL over protocols and splits; published: protocol -> somebody's share of safe frames.
 
+    Each with its 95 % interval over drives and, in `below_ours`, that of the gain over the paper's method on the same drives.
     Without a published share of every protocol there is no such setting.
     """
-    horizons, odd = conditions[0].horizons, [condition.name for condition in conditions if condition.name != NOMINAL]
-    nominal = np.nanmean(conditions[0].labels, axis=0)
-    shares: dict[str, Callable[[str], Share]] = {
-        "as_driven": lambda protocol: None,
-        "nominal": lambda protocol: nominal,
-    }
-    if set(odd) <= set(published):
-        shares["published"] = published.__getitem__
+    odd = [condition for condition in conditions if condition.name != NOMINAL]
     found: dict[str, Any] = {"range": list(RANGE), "settings": {}, "methods": {}}
     if not odd:
         return found
-    found["settings"] = {name: label for name, label in SETTINGS.items() if name in shares or name == "worst"}
-    for method in names:
-        outcomes = [study.outcomes[method] for study in studies]
-        rows = {
-            name: _mean([at_share(one[protocol], share(protocol), horizons) for one in outcomes for protocol in odd])
-            for name, share in shares.items()
-        }
-        rows["worst"] = _mean([_worst(one[protocol], horizons) for one in outcomes for protocol in odd])
-        found["methods"][method] = rows
+    settings = _settings(conditions, published)
+    found["settings"] = {name: SETTINGS[name] for name in settings}
+    rng = np.random.default_rng(seed)
+    counts = {condition.name: drawn_counts(rng, len(condition.table.sequences()), DRAWS) for condition in odd}
+    fewest = min(drawn.shape[1] for drawn in counts.values())
+    measured = {
+        name: {s: _measure(studies, name, shares, conditions, counts) for s, shares in settings.items()} for name in names
+    }
+    for name, by_setting in measured.items():
+        found["methods"][name] = {}
+        for setting, (value, drawn) in by_setting.items():
+            cells: dict[str, Any] = {"ece": rounded(value[0]), "nll": rounded(value[1])}
+            for number, metric in enumerate(("ece", "nll")):
+                cells[f"{metric}_interval"] = interval_cell(drawn[:, number], fewest)
+                if OURS in measured and name != OURS:
+                    gain = measured[OURS][setting][1][:, number] - drawn[:, number]
+                    cells[f"{metric}_below_ours"] = interval_cell(gain, fewest)
+            found["methods"][name][setting] = cells
     return found
 
 
-def _worst(outcome: Outcome, horizons: np.ndarray) -> tuple[float, float]:
-    """The largest ECE and the largest NLL over the range, each at its own share."""
-    at = np.array([at_share(outcome, float(share), horizons) for share in np.linspace(*RANGE, STEPS)])
-    return float(at[:, 0].max()), float(at[:, 1].max())
+def _settings(conditions: Sequence[Condition], published: Mapping[str, float]) -> dict[str, Shares]:
+    nominal = np.nanmean(conditions[0].labels, axis=0)
+    settings: dict[str, Shares] = {"as_driven": lambda protocol: [None], "nominal": lambda protocol: [nominal]}
+    if {condition.name for condition in conditions[1:]} <= set(published):
+        settings["published"] = lambda protocol: [published[protocol]]
+    settings["worst"] = lambda protocol: np.linspace(*RANGE, STEPS).tolist()
+    return settings
 
 
-def _mean(pairs: list[tuple[float, float]]) -> dict[str, float | None]:
-    ece, nll = np.mean(pairs, axis=0)
-    return {"ece": rounded(ece), "nll": rounded(nll)}
+def _measure(
+    studies: Sequence[SplitStudy], method: str, shares: Shares, conditions: Sequence[Condition], counts: dict[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(2,) mean over splits and protocols of the largest ECE and NLL over the shares, and (DRAWS, 2) of the same."""
+    horizons, values = conditions[0].horizons, []
+    drawn = np.zeros((DRAWS, 2))
+    split = np.arange(DRAWS) % len(studies)
+    for protocol, number_of_times in counts.items():
+        for number, study in enumerate(studies):
+            outcome = study.outcomes[method][protocol]
+            values.append(np.max([at_share(outcome, share, horizons) for share in shares(protocol)], axis=0))
+            mine = split == number
+            of_draws = [at_share(outcome, share, horizons, number_of_times[mine]) for share in shares(protocol)]
+            drawn[mine] += np.max(of_draws, axis=0) / len(counts)
+    return np.mean(values, axis=0), drawn

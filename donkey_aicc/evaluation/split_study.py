@@ -7,7 +7,6 @@ import numpy as np
 
 from donkey_aicc.calibration.augmented_ids import of_sources
 from donkey_aicc.calibration.pool import build_pool
-from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.evaluation import metrics
 from donkey_aicc.evaluation.binned import bin_sums, ece_of_sums
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
@@ -70,11 +69,10 @@ def study_split(
     scores = {condition.name: pool.statistics.scores(condition.table) for condition in conditions}
     fitted = fit_methods(chosen, pool, conditions[0], scores[NOMINAL])
     outcomes: dict[str, dict[str, Outcome]] = {}
-    groups = {condition.name: np.unique(condition.table.sequence, return_inverse=True) for condition in conditions}
     for name in METHODS:
         if name in fitted.calibrators:
             outcomes[name] = {
-                condition.name: _outcome(fitted, name, condition, scores[condition.name], *groups[condition.name])
+                condition.name: outcome_of(fitted.calibrators[name].predict(condition.table, scores[condition.name]), condition)
                 for condition in conditions
             }
         advance(1)
@@ -88,9 +86,10 @@ def study_split(
     )
 
 
-def _outcome(fitted: Fitted, name: str, condition: Condition, scores: Scores, names: np.ndarray, number: np.ndarray) -> Outcome:
-    confidence = fitted.calibrators[name].predict(condition.table, scores)
+def outcome_of(confidence: np.ndarray, condition: Condition) -> Outcome:
+    """confidence: (N, K) of the condition's rows."""
     labels, horizons = condition.labels, condition.horizons
+    names, number = np.unique(condition.table.sequence, return_inverse=True)
     sums = bin_sums(confidence, labels, number, len(names))
     by_horizon = {metric: per_horizon(METRICS[metric], confidence, labels) for metric in METRICS if metric != "ece"}
     by_horizon["ece"] = _eces(sums)

@@ -22,18 +22,31 @@ def safe_share_table(results: dict[str, Any]) -> Table:
         for metric in ("ece", "nll")
         for setting, label in settings.items()
     ]
+    columns += [
+        Column(f"{setting}_{metric}_gain", f"{metric.upper()} below ours, {setting.replace('_', ' ')}: 95 %", text=True)
+        for setting in ("as_driven", "worst")
+        for metric in ("ece", "nll")
+        if setting in settings
+    ]
     rows = []
     for name, by_setting in stored.get("methods", {}).items():
         method = results["settings"]["methods"][name]
-        values = {
-            f"{setting}_{metric}": Value(one[metric], reason="undefined") for setting, one in by_setting.items() for metric in one
-        }
+        values = {}
+        for setting, one in by_setting.items():
+            for metric in ("ece", "nll"):
+                values[f"{setting}_{metric}"] = Value(one[metric], reason="undefined")
+                values[f"{setting}_{metric}_gain"] = Value(text=bounds_text(one.get(f"{metric}_below_ours")))
         rows.append(Row(method["label"], values, GROUPS[method["group"]], strong=name in (OURS, PLUS, "aicc_robust")))
     note = (
         "The same predictions; the frames of each protocol are weighted so that the stated share of them is safe. A method that "
         "is good as driven and bad elsewhere has guessed the base rate of these drives."
     )
     return Table("safe_share", "If other shares of the frames were safe", columns, rows, note)
+
+
+def bounds_text(bounds: dict[str, Any] | None) -> str:
+    """A 95 % interval of a difference."""
+    return "–" if not bounds or bounds["low"] is None else f"{bounds['low']:+.3f} to {bounds['high']:+.3f}"
 
 
 def bounds_table(results: dict[str, Any]) -> Table:

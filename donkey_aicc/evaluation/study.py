@@ -90,7 +90,7 @@ def evaluate(
         "ood_detection": _ood_detection(studies, whole, conditions, draws, seed),
         "calibration": collect.calibration(studies),
         "intervals": collect.intervals(studies, conditions, draws, seed),
-        "safe_share": stress(studies, conditions, collect.fitted_everywhere(studies), published_shares or {}),
+        "safe_share": stress(studies, conditions, collect.fitted_everywhere(studies), published_shares or {}, seed),
         "bounds": _bounds(whole, conditions),
         "wilcoxon": collect.wilcoxon_tests(studies),
         "by_horizon": collect.by_horizon(studies),

@@ -110,7 +110,9 @@ def _detection(results: dict[str, Any]) -> Statement | None:
     blind = [protocol for protocol, value in rho.items() if value is not None and value < 0.5]
     if blind:
         text += f" rho alone is worse than guessing under {' and '.join(blind)}."
-    return _said(HOLDS if ours > others[best] else FAILS, text)  # type: ignore[operator]
+    stored = results["ood_detection"][best].get("intervals", {}).get("ood_mean_below_fused")
+    interval = None if stored is None or stored["low"] is None else (stored["low"], stored["high"])
+    return _said(_verdict(ours - others[best], interval), f"{text} ({_range(interval)} for the difference).")  # type: ignore[operator]
 
 
 def _baselines(results: dict[str, Any]) -> Statement | None:

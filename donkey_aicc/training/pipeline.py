@@ -13,7 +13,7 @@ import torch
 
 from donkey_aicc import __version__
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.bundle import Manifest, Nets, save_bundle
+from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
 from donkey_aicc.nets.history import LAGS, NO_HISTORY
 from donkey_aicc.nets.manifest import CONTEXT, HISTORY, NO_PREDICTOR, SINGLE
 from donkey_aicc.nets.preprocess import ActionStats
@@ -45,6 +45,7 @@ class Plan:
     lane_half_width: float | None = None
     horizons: tuple[int, ...] = HORIZONS
     predictor: str = SINGLE  # HISTORY: several frames and their steering; NO_PREDICTOR: world model only, no labels needed
+    start: Path | None = None  # bundle whose world model is trained further; the predictor always starts anew
     split_mode: str = AUTO
     guard_s: float = GUARD_S
     data: dict[str, Any] = field(default_factory=dict)  # goes into the manifest: tubs, label source, ...
@@ -91,6 +92,9 @@ def train_bundle(sequences: Listing[Drive], plan: Plan, split: Split | None = No
 def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes: list[str], started_s: float) -> Manifest:
     stats = ActionStats.fit(np.concatenate([sequence.actions for sequence in sides.train]))
     settings = plan.preset.to_json()
+    start = None if plan.start is None else Bundle.load(plan.start)
+    if start is not None:
+        plan.data["start"] = {name: start.manifest.files[name]["sha256"] for name in ("vae.safetensors", "dynamics.safetensors")}
     curves = Curves(plan.work, {stage: values["epochs"] for stage, values in settings.items()})
     fingerprint = data_fingerprint(sides.all())
     run = Run(
@@ -99,10 +103,11 @@ def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes:
         device=device,
         workers=team,
         resume=plan.resume,
-        made_with={"data": fingerprint, "seed": plan.seed, "package": __version__, "horizons": list(plan.horizons)},
+        made_with={"data": fingerprint, "seed": plan.seed, "package": __version__, "horizons": list(plan.horizons)}
+        | ({"start": plan.data["start"]} if start is not None else {}),
         after_epoch=curves.record,
     )
-    stages = Stages(sides, plan.preset, plan.horizons, stats, run)
+    stages = Stages(sides, plan.preset, plan.horizons, stats, run, start)
     stages.train_vae()
     stages.train_dynamics(CONTEXT)
     if plan.predictor != NO_PREDICTOR:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.history import NO_HISTORY, input_channels
 from donkey_aicc.nets.preprocess import ActionStats
@@ -60,7 +61,16 @@ class Measured:
 class Stages:
     """Call train_vae, train_dynamics and, given labels, train_safety in this order, then measure and draw."""
 
-    def __init__(self, sides: Sides, preset: Preset, horizons: tuple[int, ...], stats: ActionStats, run: Run) -> None:
+    def __init__(
+        self,
+        sides: Sides,
+        preset: Preset,
+        horizons: tuple[int, ...],
+        stats: ActionStats,
+        run: Run,
+        start: Bundle | None = None,  # whose world model is trained further
+    ) -> None:
+        self.start = start
         self.preset, self.horizons, self.stats, self.run, self.device = preset, horizons, stats, run, run.device
         self.train, self.validation, self.test = FramePool(sides.train), FramePool(sides.validation), FramePool(sides.test)
         self.safety: SafetyCNN | None = None
@@ -71,6 +81,8 @@ class Stages:
     def train_vae(self) -> None:
         self._begin("vae")
         self.vae = VAE()
+        if self.start is not None:
+            self.vae.load_state_dict(self.start.vae.state_dict())
         self._fit(VaeTask(self.vae, self.train, self.validation, self.preset.vae, self.device), ("vae",))
         self.vae.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
         # rounded before anything is encoded, so that the dynamics net learns the latents that the bundle will give
@@ -82,6 +94,8 @@ class Stages:
         self.held_out = self._encoded(self.validation, "encoding validation frames")
         self._begin("dynamics")
         self.dynamics = LatentDynamics()
+        if self.start is not None:
+            self.dynamics.load_state_dict(self.start.dynamics.state_dict())
         task = DynamicsTask(self.dynamics, self.latents, self.held_out, self.preset.dynamics, self.device)
         self._fit(task, ("vae", "dynamics"))
         length = min(PROBE_WINDOW, task.frames_per_example)

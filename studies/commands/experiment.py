@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also drives for the alarm, the imagined predictor, timings, and dynamics faults in closed and open loop",
     )
+    parser.add_argument("--start", default=None, metavar="BUNDLE", help="train the world model of this bundle further")
     parser.add_argument("--data", default=None, help="folder of drives to share with other model seeds (default: OUT/data)")
     parser.add_argument("--until", default=None, help="stop after the stage of this name")
 
@@ -40,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
         tuple(args.overrides),
         args.workers,
         args.cluster,
+        args.start,
         args.extras,
         args.data,
     )

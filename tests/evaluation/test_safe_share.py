@@ -51,3 +51,12 @@ def test_oracles_know_what_they_say() -> None:
     assert float((1 / (1 + np.exp(-shifted))).mean()) == pytest.approx(labels.mean(), abs=1e-6)
     assert np.ptp(shifted - logits) < 1e-9 and loss(refitted) < loss(shifted) < loss(logits)
     assert np.polyfit(logits, refitted, 1) == pytest.approx([0.5, -1.0], abs=0.15)
+
+
+def test_drawing_each_drive_once_changes_nothing() -> None:
+    rng = np.random.default_rng(2)
+    labels = np.tile((rng.random(60) < 0.4).astype(float)[:, None], (1, 2))
+    confidence = np.clip(rng.random(labels.shape), 0.05, 0.95)
+    one = outcome(confidence, labels)
+    drawn = at_share(one, 0.6, HORIZONS, np.ones((3, 1)))
+    assert drawn.shape == (3, 2) and np.allclose(drawn, at_share(one, 0.6, HORIZONS))

@@ -32,11 +32,18 @@ def test_mistakes_are_found_before_anything_starts(tmp_path, wrong, said):
     assert not (tmp_path / "exp").exists()
 
 
-def test_quick_covers_the_papers_sequences_and_frames():
+def test_the_large_size_covers_the_papers_sequences_and_frames():
     paper = {"dark": (7, 4858), "blur": (8, 4703), "bias": (17, 10117), "latency": (5, 2575)}
-    quick = PRESETS["quick"]
+    size = PRESETS["paper"]
     for protocol, (sequences, frames) in paper.items():
-        drives = quick.runs[protocol] * len(quick.severities)
-        assert quick.runs[protocol] >= 4
+        drives = size.runs[protocol] * len(size.severities)
         assert drives >= sequences
-        assert drives * (quick.ood_frames[protocol] - 100) >= frames
+        assert drives * (size.ood_frames[protocol] - 100) >= frames
+
+
+@pytest.mark.parametrize("name", ["quick", "paper"])
+def test_sides_are_large_enough_for_five_folds_and_intervals(name):
+    size = PRESETS[name]
+    assert all(size.nominal[side][0] >= 12 for side in ("calibration", "test")) and size.split_seeds == 5
+    assert size.settled_frames == 200 and min(size.nominal["test"][1]) > size.settled_frames + 100
+    assert size.loop_drives >= 12

@@ -39,10 +39,12 @@ def run_tiny(out, *options):
 
 def test_from_nothing_to_a_report(finished):
     out, said = finished
-    assert [line for line in said.splitlines() if line.startswith("[")][-1] == "[11/11] evaluation and report"
+    assert [line for line in said.splitlines() if line.startswith("[")][-1] == "[12/12] evaluation and report"
     results = json.loads((out / "report" / "results.json").read_text(encoding="utf-8"))
     assert set(results["data"]) and set(results["base_predictor"])
-    assert {"safe_share", "bounds"} <= set(results) and "aicc_robust" in results["safe_share"]["methods"]
+    assert {"safe_share", "bounds"} <= set(results) and set(results["grades"]) == {"full", "half", "light"}
+    assert set(results["predictors"]) == {"direct", "place", "present", "ensemble", "history"}
+    assert set(results["safe_share"]["settings"]) and "aicc_robust" in results["safe_share"]["methods"]
     frozen = json.loads((out / "frozen.json").read_text(encoding="utf-8"))
     assert frozen["experiment"]["track"] == "loop" and len(results["about"]["frozen"]) == 64
     assert (out / "report" / "index.html").stat().st_size > 100_000

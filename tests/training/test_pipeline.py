@@ -51,6 +51,18 @@ def test_bundle_is_loadable_and_tells_its_story(trained, drives):
     assert set(manifest.precision) == {"vae", "dynamics", "safety"}
 
 
+def test_a_world_model_can_be_trained_further(trained, drives, tmp_path):
+    start = Bundle.load(trained / "mine")
+    slow = [f"{name}.{key}={value}" for name in ("vae", "dynamics") for key, value in (("lr", 1e-6), ("epochs", 1))]
+    preset, overrides = preset_named("tiny", [*slow, "safety.epochs=1"])
+    plan = Plan(preset, tmp_path / "mine", overrides, horizons=HORIZONS, tau=0.5, device="cpu", start=trained / "mine")
+    train_bundle(drives, plan)
+    further = Bundle.load(tmp_path / "mine")
+    for name, weight in start.vae.named_parameters():
+        assert torch.allclose(dict(further.vae.named_parameters())[name], weight, atol=2e-3), name
+    assert further.manifest.data["start"]["vae.safetensors"] == sha256_of(trained / "mine" / "vae.safetensors")
+
+
 def test_split_keeps_validation_apart_from_calibration_and_test(trained, drives):
     split = read_manifest(trained / "mine").split
     ids = [one for side in split.values() for one in side]

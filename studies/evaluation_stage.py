@@ -1,0 +1,77 @@
+"""The last stage: everything scored, judged and written as a report."""
+
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc import channels
+from donkey_aicc.calibration.calibrating import calibration_drives
+from donkey_aicc.calibration.calibrator_file import load_calibrator
+from donkey_aicc.evaluation.early_warning import Driving
+from donkey_aicc.evaluation.report import write_report
+from donkey_aicc.evaluation.score_files import IMAGINED
+from donkey_aicc.evaluation.study import evaluate
+from donkey_aicc.files import sha256_of
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.scoring.imagined_table import ImaginedTable
+from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.simulator.driving import Marshal
+from donkey_aicc.simulator.tracks import make_track
+from donkey_aicc.tubs.tub_contents import numbers
+from donkey_aicc.tubs.tub_reader import read_v2_tub
+from studies.experiment_stages import RATE_HZ, Experiment, load, settled
+from studies.grade_rows import grade_rows
+from studies.other_nets import read_other_nets
+from studies.paper_numbers import PAPER, PAPER_SAFE_SHARES
+from studies.predictor_rows import predictor_rows, without_pictures
+
+
+def evaluate_and_report(experiment: Experiment) -> None:
+    """results.json holds no wall-clock time, so that the same seed gives the same bytes; timings stand in a file beside it."""
+    layout, preset = experiment.layout, experiment.preset
+    bundle = Bundle.load(layout.bundle)
+    ood = {protocol: ScoreTable.load(layout.scores(f"ood_{protocol}")) for protocol in preset.runs}
+    calibration, test = (settled(ScoreTable.load(layout.scores(name)), preset.settled_frames) for name in ("calibration", "test"))
+    augmented, driven = (ScoreTable.load(layout.scores(name)) for name in ("augmented", "driven"))
+    results = evaluate(
+        calibration,
+        augmented,
+        test,
+        ood,
+        driven=driven,
+        published_shares=PAPER_SAFE_SHARES,
+        seeds=preset.split_seeds,
+        seed=experiment.model_seed,
+        driving=Driving(Marshal().departed_m, RATE_HZ, _frames_per_lap(experiment)),
+        imagined=ImaginedTable.load(layout.scores(IMAGINED)) if experiment.extras else None,
+        runtime=_runtime(experiment, bundle, calibration, augmented) if experiment.extras else None,
+        calibrator=load_calibrator(bundle),
+        about=experiment.about() | {"frozen": sha256_of(layout.frozen)},
+    )
+    rows = {"calibration": calibration, "test": test, **ood}
+    late = {name: ScoreTable.load(layout.scores(name)).step >= preset.settled_frames for name in ("calibration", "test")}
+    others = _without_pictures(experiment, bundle, rows) | read_other_nets(experiment, late | dict.fromkeys(ood, slice(None)))
+    results["predictors"] = predictor_rows(rows, others, experiment.model_seed)
+    results["grades"] = grade_rows(bundle, calibration, augmented, test, ood, experiment.model_seed)
+    write_report(results, layout.report, PAPER)
+
+
+def _runtime(experiment: Experiment, bundle: Bundle, calibration: ScoreTable, augmented: ScoreTable) -> dict[str, Any]:
+    from benchmarks.runtime import measure_runtime, timed_calibrators
+
+    return measure_runtime(bundle, timed_calibrators(calibration, augmented), experiment.preset.scoring)
+
+
+def _without_pictures(experiment: Experiment, bundle: Bundle, tables: dict[str, ScoreTable]) -> dict[str, Any]:
+    layout = experiment.layout
+    train = calibration_drives(bundle, load(experiment, bundle, layout.nominal), "train")
+    folders = dict.fromkeys(("train", "calibration", "test"), layout.nominal)
+    folders |= {protocol: layout.protocol(protocol) for protocol in experiment.preset.runs}
+    return without_pictures(bundle, train, tables, folders, make_track(experiment.track))
+
+
+def _frames_per_lap(experiment: Experiment) -> float:
+    """From the mean speed of the nominal drives."""
+    tubs = sorted(experiment.layout.nominal.iterdir())
+    speeds = np.concatenate([numbers(read_v2_tub(tub).records, channels.SPEED) for tub in tubs])
+    return make_track(experiment.track).length_m / float(np.nanmean(speeds)) * RATE_HZ
