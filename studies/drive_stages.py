@@ -21,11 +21,6 @@ def record_nominal(experiment: Experiment) -> None:
     for stream, side in enumerate(SIDES, start=1):
         drives, frames = experiment.preset.nominal[side]
         plans += plan_nominal(experiment.layout.nominal, experiment.track, drives, frames, experiment.seed, side, stream)
-    if experiment.extras:
-        drives, length = experiment.preset.alarm
-        plans += plan_nominal(
-            experiment.layout.alarm, experiment.track, drives, (length, length), experiment.seed, "alarm", len(SIDES) + 1
-        )
     _record(experiment, plans)
 
 

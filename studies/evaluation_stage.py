@@ -15,6 +15,7 @@ from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.imagined_table import ImaginedTable
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.settings import GRADES
 from donkey_aicc.simulator.driving import Marshal
 from donkey_aicc.simulator.tracks import make_track
 from donkey_aicc.tubs.tub_contents import numbers
@@ -52,7 +53,9 @@ def evaluate_and_report(experiment: Experiment) -> None:
     late = {name: ScoreTable.load(layout.scores(name)).step >= preset.settled_frames for name in ("calibration", "test")}
     others = _without_pictures(experiment, bundle, rows) | read_other_nets(experiment, late | dict.fromkeys(ood, slice(None)))
     results["predictors"] = predictor_rows(rows, others, experiment.model_seed)
-    results["grades"] = grade_rows(bundle, calibration, augmented, test, ood, experiment.model_seed)
+    results["grades"] = grade_rows(
+        calibration, augmented, test, ood, experiment.model_seed, {grade: load_calibrator(bundle, grade) for grade in GRADES}
+    )
     write_report(results, layout.report, PAPER)
 
 

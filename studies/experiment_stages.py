@@ -27,7 +27,6 @@ from studies.study_presets import ExperimentPreset
 
 RATE_HZ = 20.0  # of the simulated drives
 FITTED_ON = ("calibration", "augmented", "driven")  # score tables
-ALARM = "alarm"
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Experiment:
     overrides: tuple[str, ...] = ()  # of the training preset
     workers: int = 2
     start: Path | None = None  # bundle whose world model is trained further
-    extras: bool = False  # drives for the alarm, the imagined predictor, timings, closed against open loop
+    extras: bool = False  # the imagined predictor, other predictors, timings, closed against open loop
     cluster: str | None = None  # address of a Dask scheduler that records and scores instead of local processes
 
     def about(self) -> dict[str, Any]:
@@ -103,7 +102,7 @@ def split_by_side(drives: list[Drive]) -> Split:
 def score_for_fit(experiment: Experiment) -> None:
     """Everything a calibrator is fitted on, each in a file: calibration drives, D_aug as made and as driven."""
     layout, preset = experiment.layout, experiment.preset
-    if all(layout.scores(name).exists() for name in (*FITTED_ON, *([ALARM] if experiment.extras else []))):
+    if all(layout.scores(name).exists() for name in FITTED_ON):
         return
     bundle = Bundle.load(layout.bundle)
     calibration = calibration_drives(bundle, load(experiment, bundle, layout.nominal))
@@ -121,8 +120,6 @@ def score_for_fit(experiment: Experiment) -> None:
         )
         write_json(layout.ladders, {family: ladder.to_json() for family, ladder in augmented.ladders.items()})
         augmented.table.save(layout.scores("augmented"))
-    if experiment.extras:
-        _score_to(experiment, bundle, ALARM, lambda: load(experiment, bundle, layout.alarm))
     _score_to(experiment, bundle, "driven", lambda: without_warm_up(load(experiment, bundle, layout.driven), bundle))
 
 
@@ -183,10 +180,7 @@ def calibrate(experiment: Experiment) -> None:
     ladders = {family: FamilyLadder.from_json(stored) for family, stored in stored_ladders.items()}
     augmented = Augmented(ScoreTable.load(layout.scores("augmented")), ladders, ScoreTable.load(layout.scores("driven")))
     calibration = ScoreTable.load(layout.scores("calibration"))
-    fresh = ScoreTable.load(layout.scores(ALARM)) if experiment.extras else None
-    result = calibrate_bundle(
-        bundle, calibration, augmented, experiment.preset.scoring, DEFAULT_METHOD, experiment.model_seed, fresh
-    )
+    result = calibrate_bundle(bundle, calibration, augmented, experiment.preset.scoring, DEFAULT_METHOD, experiment.model_seed)
     for warning in result.about["warnings"]:
         print(f"   note: {warning}")
 

@@ -5,17 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.calibrating import fit_calibrator
-from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.calibration.grades import grades_of, table_at
-from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.alarm_metrics import measure_alarm
 from donkey_aicc.evaluation.cells import cell
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition, evaluated_conditions
 from donkey_aicc.evaluation.ood_detection import ood_auroc
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value
-from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import FULL
 from studies.judged_rows import judge
@@ -24,21 +22,27 @@ SCORES = ("log_rho", "rho", "delta", "rho_delta")
 
 
 def grade_rows(
-    bundle: Bundle, calibration: ScoreTable, augmented: ScoreTable, test: ScoreTable, ood: Mapping[str, ScoreTable], seed: int
+    calibration: ScoreTable,
+    augmented: ScoreTable,
+    test: ScoreTable,
+    ood: Mapping[str, ScoreTable],
+    seed: int,
+    calibrators: Mapping[str, Calibrator],
 ) -> dict[str, Any]:
     """Grade -> OOD AUROC per protocol, ECE, NLL and Brier with intervals, and the alarm of the bundle's own calibrator."""
     grades = grades_of(calibration)
     confidence, detection, alarms = {}, {}, {}
     # Grade half knows its first rollout later than grade full: only frames that every grade has scores of count.
     whole = evaluated_conditions(_known(test, grades), {name: _known(table, grades) for name, table in ood.items()})
+    everything = {NOMINAL: test} | dict(ood)
     for grade in grades:
         conditions = [Condition(one.name, table_at(one.table, grade)) for one in whole]
         calibrator, pool = fit_calibrator(table_at(calibration, grade), table_at(augmented, grade), OURS, seed)
         confidence[grade] = {one.name: calibrator.predict(one.table, pool.statistics.scores(one.table)) for one in conditions}
         areas = {one.name: ood_auroc(conditions[0].table, one.table, pool.statistics) for one in conditions[1:]}
         detection[grade] = {name: {score: cell(found[score]) for score in SCORES} for name, found in areas.items()}
-        alarms[grade] = _alarm(
-            bundle, grade, {name: table_at(table, grade) for name, table in ({NOMINAL: test} | dict(ood)).items()}
+        alarms[grade] = measure_alarm(
+            calibrators.get(grade), {name: table_at(table, grade) for name, table in everything.items()}
         )
     found = judge(confidence, whole, FULL, seed)
     return {grade: found[grade] | {"ood_auroc": detection[grade], "alarm": alarms[grade]} for grade in grades}
@@ -46,13 +50,6 @@ def grade_rows(
 
 def _known(table: ScoreTable, grades: tuple[str, ...]) -> ScoreTable:
     return table.select(np.all([table_at(table, grade).valid.astype(bool) for grade in grades], axis=0))
-
-
-def _alarm(bundle: Bundle, grade: str, tables: Mapping[str, ScoreTable]) -> dict[str, Any]:
-    try:
-        return measure_alarm(load_calibrator(bundle, grade), tables)
-    except AiccError as error:
-        return {"reason": str(error)}
 
 
 def grade_table(rows: Mapping[str, Any]) -> Table:

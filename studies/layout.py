@@ -26,10 +26,6 @@ class Layout:
     def nominal(self) -> Path:
         return self.data / "nominal"
 
-    @property
-    def alarm(self) -> Path:
-        return self.data / "alarm"
-
     def protocol(self, name: str) -> Path:
         return self.data / name
 

@@ -26,7 +26,6 @@ class ExperimentPreset:
     further: tuple[str, ...] = ()  # and these on top, where the world model of another bundle is trained further
     scoring: ScoreSettings = field(default_factory=ScoreSettings)
     batch: BatchSettings = field(default_factory=BatchSettings)
-    alarm: tuple[int, int] = (0, 0)  # further nominal drives for the alarm's thresholds, and their frames
     settled_frames: int = Marshal().warm_up_frames  # nominal frames count from here on, as protocol frames do
     severity_frames: int = 120  # frames on which the strengths of Dark and Blur are set
     split_seeds: int = 5
@@ -57,7 +56,6 @@ _QUICK = ExperimentPreset(
     + ("dynamics.lr=0.001", "dynamics.first_target=50", "dynamics.forcing_epochs=0.34"),
     scoring=ScoreSettings(samples=5, rollout_every=30),
     batch=BatchSettings(dropout_passes=5),
-    alarm=(30, 330),
     loop_drives=12,
     loop_severities=(3,),
 )
@@ -78,7 +76,6 @@ PRESETS = {
         augmented_severities=SEVERITIES,
         scoring=ScoreSettings(),
         batch=BatchSettings(),
-        alarm=(100, 400),
         loop_severities=(1, 3, 5),
     ),
     "quick": _QUICK,
@@ -99,7 +96,6 @@ PRESETS = {
         further=(),
         scoring=ScoreSettings(samples=3, rollout_steps=5, views=3),
         batch=BatchSettings(dropout_passes=2),
-        alarm=(2, 155),
         settled_frames=100,
         severity_frames=8,
         split_seeds=2,
