@@ -24,6 +24,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.d_aug import DYNAMICS_KINDS, SEVERITIES, SPEED_FACTOR, VISUAL_FAMILIES, SequenceArrays, augment
 from donkey_aicc.faults.severity_ladder import FamilyLadder, severity_for_accuracy_drop, strengths_of
 from donkey_aicc.nets.history import lagged, stacked
+from donkey_aicc.nets.manifest import CONTEXT
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
@@ -84,7 +85,7 @@ def build_augmented(
     ladders = measure_ladders(bundle, calibration, seed, ladder_frames)
     # Warm-up, usable rows, and the frames that the labels of the last usable row look at.
     frames = settings.context + rows + max(bundle.horizons)
-    pieces = augmented_pieces(calibration, strengths_of(ladders), frames, seed, severities)
+    pieces = augmented_pieces(calibration, strengths_of(ladders), frames, seed, severities, settings.context)
     return Augmented(score(bundle, pieces, settings=settings, workers=workers, title="scoring D_aug"), ladders)
 
 
@@ -120,25 +121,32 @@ def augmented_pieces(
     frames: int,
     seed: int,
     severities: tuple[int, ...] = SEVERITIES,
+    context: int = CONTEXT,
 ) -> list[Drive]:
     """One piece of a calibration drive for each family and severity; dynamics kinds get as many pieces as visual families.
 
+    A drive that is not longer than the context serves no family as long as there are others: none of its frames would count.
     The id of a piece is `<id of the drive>~<family>~<severity>`, so that a subset of the drives finds its own pieces.
     """
     rng = np.random.default_rng([seed, 21])
     pieces = []
     variants = [(family, severity) for family in (*VISUAL_FAMILIES, *DYNAMICS_KINDS) for severity in severities]
     for number, (family, severity) in enumerate(variants):
+        speed = SPEED_FACTOR if family == "speed_mismatch" else 1
+        sources = _longer(calibration, context * speed) or _longer(calibration, context) or calibration
         # Stepping by severity too lets every drive serve every family.
-        source = calibration[(number + number // len(severities)) % len(calibration)]
+        source = sources[(number + number // len(severities)) % len(sources)]
         donor = _donor(calibration, source, rng)
-        wanted = frames * SPEED_FACTOR if family == "speed_mismatch" else frames
-        length = min(wanted, len(source))
+        length = min(frames * speed, len(source))
         start = int(rng.integers(len(source) - length + 1))
         part = SequenceArrays(*(values[start : start + length] for values in (source.images, source.actions, source.safe)))
         changed = augment(part, family, severity, rng, donor, strengths)
         pieces.append(_as_sequence(source, changed, family, severity))
     return pieces
+
+
+def _longer(drives: Listing[Drive], frames: int) -> list[Drive]:
+    return [drive for drive in drives if len(drive) > frames]
 
 
 def _donor(calibration: Listing[Drive], source: Drive, rng: np.random.Generator) -> np.ndarray:

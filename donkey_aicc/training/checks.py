@@ -34,6 +34,17 @@ def data_warnings(train: Listing[Drive]) -> list[str]:
     return warnings + _label_warnings(_labels(train))
 
 
+def calibration_warnings(calibration: Listing[Drive], context: int) -> list[str]:
+    """What `donkey-aicc calibrate` would refuse later, said before the training."""
+    drives = sum(len(sequence) > context for sequence in calibration)
+    if drives >= 2:
+        return []
+    return [
+        f"the calibration side has {drives} drives longer than {context} frames, and donkey-aicc calibrate needs 2; record "
+        "more or longer drives, or try --split block"
+    ]
+
+
 def require_labels(train: Listing[Drive]) -> None:
     """Raise before hours are spent if a safety predictor has nothing to learn from."""
     known = _labels(train)

@@ -18,7 +18,7 @@ from donkey_aicc.nets.history import LAGS, NO_HISTORY
 from donkey_aicc.nets.manifest import CONTEXT, HISTORY, NO_PREDICTOR, SINGLE
 from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.scoring.score_table import HORIZONS
-from donkey_aicc.training.checks import data_warnings, require_labels
+from donkey_aicc.training.checks import calibration_warnings, data_warnings, require_labels
 from donkey_aicc.training.curves import Curves
 from donkey_aicc.training.distributed import Workers, choose_device, workers
 from donkey_aicc.training.interrupt import saving_on_interrupt
@@ -75,7 +75,7 @@ def train_bundle(sequences: Listing[Drive], plan: Plan, split: Split | None = No
     if plan.predictor != NO_PREDICTOR:
         require_labels(train)
     device = choose_device(plan.device)
-    notes += data_warnings(train)
+    notes += data_warnings(train) + calibration_warnings(split.calibration, CONTEXT)
     with workers(device) as team, saving_on_interrupt():
         if team.is_main:
             print(how, flush=True)

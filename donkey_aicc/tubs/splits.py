@@ -116,8 +116,10 @@ def _deal(
     keys = sorted(units)
     frames = {key: sum(len(one) for one in units[key]) for key in keys}
     np.random.default_rng(seed).shuffle(keys)
-    # Of the units that open the sides the longest goes to the largest share, so that one huge drive is not lost to a test.
-    first = sorted(keys[: len(shares)], key=lambda key: -frames[key])
+    # Units that can be scored open the sides, so that none is left with scraps only. Of them the longest goes to the largest
+    # share, so that one huge drive is not lost to a test.
+    first = sorted(keys, key=lambda key: frames[key] < FULL_LENGTH)[: len(shares)]
+    first = sorted(first, key=lambda key: -frames[key])
     opening = dict(zip(first, np.argsort(-np.array(shares), kind="stable").tolist(), strict=True))
     wanted = np.array(shares) * sum(frames.values())
     dealt: list[list[Drive]] = [[] for _ in shares]

@@ -58,6 +58,14 @@ def test_pieces_have_the_asked_length_and_unique_ids(pieces):
     assert len({piece.id for piece in pieces}) == len(pieces)
 
 
+def test_drives_too_short_to_be_scored_give_no_piece():
+    drives = [drive(0), replace(drive(1).part(0, 30), id="scrap"), drive(2)]
+    pieces = augmented_pieces(drives, dict(DEFAULT_STRENGTHS), FRAMES, seed=0, context=30)
+    assert not any(piece.id.startswith("scrap~") for piece in pieces)
+    all_short = augmented_pieces(drives, dict(DEFAULT_STRENGTHS), FRAMES, seed=0, context=60)
+    assert len(all_short) == len(pieces)  # nothing better is there
+
+
 def test_same_seed_same_pieces():
     drives = [drive(0), drive(1)]
     first, second = (augmented_pieces(drives, dict(DEFAULT_STRENGTHS), FRAMES, seed=3) for _ in range(2))

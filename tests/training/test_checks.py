@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.training.checks import data_warnings, require_labels, vae_warnings
+from donkey_aicc.training.checks import calibration_warnings, data_warnings, require_labels, vae_warnings
 
 
 def warned(warnings, text):
@@ -44,6 +44,11 @@ def test_identical_images(drives):
 
 def test_too_little_data(drives):
     assert warned(data_warnings(drives[:2]), "2 training sequences with 48 frames")
+
+
+def test_a_calibration_side_that_calibrate_would_refuse(drives):
+    assert warned(calibration_warnings(drives, 24), "0 drives longer than 24 frames")
+    assert calibration_warnings(drives, 20) == []
 
 
 def test_constant_steering(drives):

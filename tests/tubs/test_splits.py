@@ -44,6 +44,13 @@ def test_a_huge_drive_does_not_end_up_in_a_small_share():
         assert sessions(split_sequences(sequences, seed).train) == {("tub", "s0")}
 
 
+def test_no_side_is_left_with_scraps_while_there_are_drives_that_can_be_scored():
+    sequences = [drive(i, frames=200) for i in range(6)] + [drive(i, frames=4) for i in range(6, 40)]
+    for seed in range(10):
+        split = split_sequences(sequences, seed)
+        assert all(max(map(len, side)) == 200 for side in (split.train, split.calibration, split.test))
+
+
 def test_too_few_sessions_say_how_many_are_needed():
     with pytest.raises(AiccError, match="at least 3 tub sessions, got 4 sequences from 2"):
         split_sequences([drive(0), drive(0, first=10), drive(1), drive(1, first=10)], seed=0)
