@@ -34,9 +34,14 @@ def _names() -> str:
     return ", ".join(shipped_bundles()) or "none is shipped"
 
 
+def trained_in_simulator(manifest: Manifest) -> bool:
+    """Whether the drives behind the bundle are a simulator's; bundles of our own study say so by their `experiment`."""
+    return "experiment" in manifest.data or bool(manifest.data.get("simulated"))
+
+
 def simulator_warning(name: str, manifest: Manifest) -> str | None:
     """What to say when this bundle goes on a real car; None if it was not trained in a simulator."""
-    if not ("experiment" in manifest.data or manifest.data.get("simulated")):
+    if not trained_in_simulator(manifest):
         return None
     return (
         f"WARNING: the bundle {name} was trained in the simulator. On a real car its scores and its confidence mean nothing: "

@@ -80,6 +80,8 @@ def confidence_there(table: ScoreTable, pool: Pool) -> dict[str, Any]:
 
 def describe_shift(nominal: ScoreTable, table: ScoreTable, pool: Pool, seed: int = 0) -> dict[str, Any]:
     good = usable(table)
+    if not len(good):
+        raise AiccError(f"none of its {len(table)} scored frames has a full context behind it")
     known = good.labels[:, 0][np.isfinite(good.labels[:, 0])]
     return {
         "drives": len(good.sequences()),

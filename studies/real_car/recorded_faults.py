@@ -40,10 +40,9 @@ class CameraFiles:
         return np.ascontiguousarray(image[:, :, ::-1])
 
 
-def held_out_piece(drive: Drive, frames: int, seed: int) -> tuple[Drive, int] | None:
-    """A stretch of the drive and where it starts; the same for every fault. None if the drive is shorter."""
-    if len(drive) < frames:
-        return None
+def held_out_piece(drive: Drive, frames: int, seed: int) -> tuple[Drive, int]:
+    """A stretch of the drive, or all of a shorter one, and where it starts; the same for every fault."""
+    frames = min(frames, len(drive))
     start = int(np.random.default_rng([seed, int(drive.content_hash[:8], 16)]).integers(len(drive) - frames + 1))
     return drive.part(start, start + frames), start
 

@@ -17,7 +17,7 @@ from studies.predictor_kinds import RESULT
 from studies.real_car import stages
 from studies.real_car.goals import judge
 from studies.real_car.natural_shift import at_maximum, by_severity, describe_shift, told_apart, usable
-from studies.real_car.plan import RealCar
+from studies.real_car.plan import RealCar, Shift
 
 PICTURES = ("reconstruction.png", "rollout.png", "curves.png")
 Results = dict[str, Any]
@@ -65,7 +65,7 @@ def evaluate_study(study: RealCar) -> Results:
         "nominal": {"at_maximum": at_maximum(test, pool.statistics)},
         "faults": {name: told_apart(test, table, pool.statistics, study.seed) for name, table in faults.items()},
         "by_severity": {name: by_severity(test, table, pool.statistics) for name, table in faults.items()},
-        "shifts": {shift.name: _shifted(study, shift.name, test, pool) for shift in study.shifts},
+        "shifts": {shift.name: _shifted(study, shift, test, pool) for shift in study.shifts},
         "evaluation": {name: evaluation[name] for name in ("calibration", "intervals", "base_predictor", "data", "notes")},
     }
     results["goals"] = judge(results)
@@ -77,9 +77,11 @@ def evaluate_study(study: RealCar) -> Results:
     return results
 
 
-def _shifted(study: RealCar, name: str, test: ScoreTable, pool: Any) -> dict[str, Any]:
+def _shifted(study: RealCar, shift: Shift, test: ScoreTable, pool: Any) -> dict[str, Any]:
     try:
-        return describe_shift(test, ScoreTable.load(study.layout.scores(name)), pool, study.seed)
+        if not study.layout.scores(shift.name).exists():
+            stages.shift_drives(study, shift)  # says why it could not be scored
+        return describe_shift(test, ScoreTable.load(study.layout.scores(shift.name)), pool, study.seed)
     except AiccError as error:
         return {"reason": str(error)}
 

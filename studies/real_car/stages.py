@@ -1,6 +1,7 @@
 """Training and scoring of the real-car study. Each stage looks first whether its result is there already."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,10 +18,13 @@ from donkey_aicc.training.pipeline import Plan, train_bundle
 from donkey_aicc.training.presets import Preset, preset_named
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.load import LoadedData, load_drives
+from donkey_aicc.tubs.split_units import choose_method
+from donkey_aicc.tubs.splits import Split, split_sequences
 from studies.predictor_kinds import compare_predictors, describe_kinds
 from studies.real_car.plan import RealCar, Shift
 from studies.real_car.recorded_faults import CameraFiles, held_out_piece, labels_of_whole_drives, under_fault
 
+SHIFT_STRETCH = 250  # frames: a context, and as many again that count
 PREDICTORS = {"direct": SINGLE, "history": HISTORY}
 
 
@@ -50,7 +54,24 @@ def train(study: RealCar) -> None:
         predictor=PREDICTORS[study.predictor],
         data={"study": study.about(), "tubs": sorted({drive.tub for drive in loaded.sequences})},
     )
-    train_bundle(loaded.sequences, plan)
+    train_bundle(loaded.sequences, plan, _split(loaded.sequences, study.seed))
+
+
+def _split(drives: list[Drive], seed: int) -> Split:
+    """The usual split. What could not be measured on it is said before the training."""
+    split = split_sequences(drives, seed, method=choose_method(drives, context=CONTEXT))
+    for name, side, needed in (("calibration", split.calibration, 2), ("test", split.test, 1)):
+        count = len(_scorable(side))
+        if count < needed:
+            raise AiccError(
+                f"the {name} side of the split needs at least {needed} drives longer than the {CONTEXT} frames that a score looks "
+                f"back, got {count} from {sum(map(len, drives))} frames in all; record longer or more drives"
+            )
+    return split
+
+
+def _scorable(drives: list[Drive]) -> list[Drive]:
+    return [drive for drive in drives if len(drive) > CONTEXT]
 
 
 def compare_kinds(study: RealCar) -> None:
@@ -70,7 +91,10 @@ def score(study: RealCar) -> None:
     for protocol, severities in study.size.severities.items():
         _score_fault(study, bundle, test, protocol, severities)
     for shift in study.shifts:
-        _score_to(study, bundle, shift.name, lambda: shift_drives(study, shift))  # noqa: B023
+        try:
+            _score_to(study, bundle, shift.name, lambda: shift_drives(study, shift))  # noqa: B023
+        except AiccError as error:  # a further tub that cannot be used takes nothing from the others
+            print(f"      note: {shift.name} is left out: {error}", flush=True)
     if not study.layout.scores("augmented").exists():
         size = study.size
         sizes = (size.augmented_rows, size.ladder_frames, size.augmented_severities)
@@ -80,27 +104,27 @@ def score(study: RealCar) -> None:
 
 
 def shift_drives(study: RealCar, shift: Shift) -> list[Drive]:
-    """Stretches of the tub with a full context, spread over it, of about `shift_frames` in all."""
+    """Stretches of SHIFT_STRETCH frames at most, spread over the whole tub, of about `shift_frames` in all."""
     loaded = load_drives([shift.tub], labels_csv=shift.labels, cache_dir=study.layout.cache, driving_only=True)
-    long_enough = [drive for drive in loaded.sequences if len(drive) > CONTEXT]
-    if not long_enough:
+    stretches = _scorable([part for drive in loaded.sequences for part in _stretches(drive)])
+    if not stretches:
         longest = max(len(drive) for drive in loaded.sequences)
         raise AiccError(
             f"{shift.tub}: its longest stretch without a gap has {longest} frames, while a score looks back {CONTEXT}; "
             f"see: donkey-aicc check {shift.tub}"
         )
-    share = max(CONTEXT + 50, study.size.shift_frames // len(long_enough))
-    count = max(1, study.size.shift_frames // share)
-    chosen = np.unique(np.linspace(0, len(long_enough) - 1, min(count, len(long_enough))).astype(int))
-    return [long_enough[number].part(0, min(share, len(long_enough[number]))) for number in chosen]
+    count = min(max(1, study.size.shift_frames // SHIFT_STRETCH), len(stretches))
+    return [stretches[number] for number in np.linspace(0, len(stretches) - 1, count).astype(int)]
+
+
+def _stretches(drive: Drive) -> list[Drive]:
+    """The drive in equal parts, none longer than SHIFT_STRETCH."""
+    edges = np.linspace(0, len(drive), -(-len(drive) // SHIFT_STRETCH) + 1).astype(int)
+    return [drive.part(int(start), int(stop)) for start, stop in pairwise(edges)]
 
 
 def _score_fault(study: RealCar, bundle: Bundle, test: list[Drive], protocol: str, severities: tuple[int, ...]) -> None:
-    pieces = [(drive, found) for drive in test if (found := held_out_piece(drive, study.size.piece_frames, study.seed))]
-    if not pieces:
-        raise AiccError(
-            f"no held-out drive has {study.size.piece_frames} frames for a fault; record longer drives, or take --size short"
-        )
+    pieces = [(drive, held_out_piece(drive, study.size.piece_frames, study.seed)) for drive in _scorable(test)]
     files, starts = CameraFiles(study.data), {}
 
     def drives() -> list[Drive]:

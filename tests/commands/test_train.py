@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from donkey_aicc.car.bundles import simulator_warning
 from donkey_aicc.cli import main
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.simulator.record_drives import plan_nominal, record
@@ -27,7 +28,8 @@ def test_tubs_in_bundle_out(tubs, tmp_path, capsys):
     assert manifest.data["tubs"] == sorted(path.name for path in tubs.iterdir()) and manifest.data["labels"] == "cte"
     said = capsys.readouterr().out
     assert "preset tiny" in said and "split session: by whole tub sessions; no frame left out" in said
-    assert f"{manifest.data['tubs'][0]}, " in said and "labels cte; split session" in said
+    assert f"data      simulator: {manifest.data['tubs'][0]}, " in said and "labels cte; split session" in said
+    assert "trained in the simulator" in simulator_warning("mine", manifest)
 
 
 @pytest.mark.parametrize(
