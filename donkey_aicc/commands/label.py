@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tubs", nargs="+", metavar="TUB", help="tub folders, or folders that contain tubs; they are only read")
     parser.add_argument("--out", metavar="CSV", help="label file to write (default: <tub>_labels.csv beside the tub)")
-    parser.add_argument("--bundle", metavar="BUNDLE", help="see with this bundle's encoder instead of colours and edges")
+    parser.add_argument(
+        "--bundle", metavar="BUNDLE", help="see also with this bundle's encoder, where the answers show that it helps"
+    )
     parser.add_argument(
         "--certainty", type=float, default=0.9, metavar="P", help="label a frame from this certainty on (default 0.9)"
     )
@@ -49,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.out) if args.out else tub.with_name(f"{tub.name}_labels.csv")
     given = read_given(args.answers, footage) if args.answers else None
     reference = read_given(args.compare, footage) if args.compare else None
-    features = bundle_features(footage.drives, bundle) if bundle else general_features(footage.drives)
-    session = LabelSession(footage, features, out, args.certainty)
+    others = [bundle_features(footage.drives, bundle)] if bundle else []
+    session = LabelSession(footage, general_features(footage.drives), out, args.certainty, others)
     if given is not None:
         _take(session, given, args.questions)
     if args.ask is not None:
@@ -72,9 +74,10 @@ def run(args: argparse.Namespace) -> int:
 def _bundle(path: str | None) -> "Bundle | None":
     if path is None:
         return None
+    from donkey_aicc.car.bundles import bundle_path
     from donkey_aicc.nets.bundle import Bundle  # torch, which nobody else here needs
 
-    return Bundle.load(path)
+    return Bundle.load(bundle_path(path))
 
 
 def _check(args: argparse.Namespace) -> None:

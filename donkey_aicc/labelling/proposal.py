@@ -1,5 +1,6 @@
 """What the labels would be now: the person's answers, what the classifier is sure of, and parked stretches."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ STILL_CERTAINTY = 0.95
 SUSPECT = 0.1  # an answer that unseen neighbours give less than this is worth a second look
 SAME_LOOK = 0.05  # of the typical distance between two frames
 MOST_COMPARED = 1500
+LEAST = 1e-3  # of a probability, so that one answer does not decide alone
 STRETCH_STEP_S = 0.5
 
 
@@ -44,10 +46,24 @@ def propose(footage: Footage, features: np.ndarray, latest: dict[int, Answer], c
     complaint = too_little(classes)
     if complaint:
         return with_answers(footage, rows, classes, _nothing(len(footage), certainty, complaint))
+    judged = _judge(footage, features, *_learnt(footage, latest), certainty)
+    return with_answers(footage, rows, classes, judged)
+
+
+def better_look(footage: Footage, looks: Sequence[np.ndarray], latest: dict[int, Answer]) -> np.ndarray:
+    """Of several kinds of features (N, D) the one that gives answers of unseen blocks of time the most; at first the first."""
+    if len(looks) == 1 or too_little(answered(latest)[1]):
+        return looks[0]
+    learnt = _learnt(footage, latest)
+    return max(looks, key=lambda look: float(np.log(np.maximum(_unseen(footage, look, *learnt).own, LEAST)).mean()))
+
+
+def _learnt(footage: Footage, latest: dict[int, Answer]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Positions, classes and reasons (n,) of the answers that the classifier is fitted on."""
+    rows, classes = answered(latest)
     why = np.array([latest[int(row)].why for row in rows])
     used = _usable(classes) & _thinned(footage, rows, why)
-    judged = _judge(footage, features, rows[used], classes[used], why[used], certainty)
-    return with_answers(footage, rows, classes, judged)
+    return rows[used], classes[used], why[used]
 
 
 def answered(latest: dict[int, Answer]) -> tuple[np.ndarray, np.ndarray]:

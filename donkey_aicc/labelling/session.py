@@ -13,7 +13,7 @@ from donkey_aicc.labelling.answers import CLASSES, SKIP, Answer, AnswerLog
 from donkey_aicc.labelling.floor_colours import FloorColours, propose_by_colours
 from donkey_aicc.labelling.footage import Footage
 from donkey_aicc.labelling.label_file import refuse_inside_tub, write_labels
-from donkey_aicc.labelling.proposal import CERTAINTY, NO_LABEL, Proposal, answered, propose, with_answers
+from donkey_aicc.labelling.proposal import CERTAINTY, NO_LABEL, Proposal, answered, better_look, propose, with_answers
 from donkey_aicc.labelling.questions import Questions
 
 REFIT_EVERY = 5  # answers
@@ -22,11 +22,19 @@ REFIT_EVERY = 5  # answers
 class LabelSession:
     """Answers go to disk at once; labels are worked out anew every few answers and written then."""
 
-    def __init__(self, footage: Footage, features: np.ndarray, out: str | Path, certainty: float = CERTAINTY) -> None:
+    def __init__(
+        self,
+        footage: Footage,
+        features: np.ndarray,
+        out: str | Path,
+        certainty: float = CERTAINTY,
+        others: Sequence[np.ndarray] = (),
+    ) -> None:
+        """features: (N, D); others: further kinds of them, one of which is taken as soon as the answers show it to be better."""
         if not 0.5 <= certainty < 1:
             raise ConfigError(f"--certainty must be at least 0.5 and below 1, got {certainty}")
         refuse_inside_tub(out, footage)
-        self.footage, self.out, self._features, self._certainty = footage, Path(out), features, certainty
+        self.footage, self.out, self._looks, self._certainty = footage, Path(out), [features, *others], certainty
         self.log = AnswerLog(answers_path(out), footage)
         self.floor = FloorColours()
         self.shares: np.ndarray | None = None
@@ -40,7 +48,7 @@ class LabelSession:
     def refit(self) -> Proposal:
         """Work the labels out from all answers and write them."""
         latest = self.log.latest
-        self.proposal = propose(self.footage, self._features, latest, self._certainty)
+        self.proposal = propose(self.footage, better_look(self.footage, self._looks, latest), latest, self._certainty)
         if self.floor.used and self.shares is not None:
             by_colours = replace(propose_by_colours(self.shares, self._certainty), probabilities=self.proposal.probabilities)
             self.proposal = with_answers(self.footage, *answered(latest), by_colours)

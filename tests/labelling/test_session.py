@@ -62,6 +62,16 @@ def test_questions_are_spread_first_and_then_go_where_it_is_unsure(make_session,
     assert 0 <= unsure < len(footage)
 
 
+def test_features_that_tell_nothing_give_way_to_better_ones(footage, features, truth, tmp_path):
+    blind = np.random.default_rng(0).normal(size=features.shape).astype(np.float32)
+    shares = []
+    for number, looks in enumerate(([blind], [blind, features], [features, blind])):
+        session = LabelSession(footage, looks[0], tmp_path / f"{number}.csv", others=looks[1:])
+        reply(session, truth, 60)
+        shares.append(session.refit() and session.counts()["labelled_share"])
+    assert shares[0] < 0.2 and min(shares[1:]) > 0.9
+
+
 def test_what_is_unlike_every_answer_stays_without_a_label(footage, features, truth):
     from donkey_aicc.labelling.classifier import QuickClassifier
 
