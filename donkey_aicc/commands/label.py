@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tubs", nargs="+", metavar="TUB", help="tub folders, or folders that contain tubs; they are only read")
     parser.add_argument("--out", metavar="CSV", help="label file to write (default: <tub>_labels.csv beside the tub)")
-    parser.add_argument(
-        "--bundle", metavar="BUNDLE", help="see also with this bundle's encoder, where the answers show that it helps"
-    )
+    parser.add_argument("--bundle", metavar="BUNDLE", help="see with this bundle's encoder too, where answers show that it helps")
     parser.add_argument(
         "--certainty", type=float, default=0.9, metavar="P", help="label a frame from this certainty on (default 0.9)"
     )

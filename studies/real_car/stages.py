@@ -64,8 +64,8 @@ def _split(drives: list[Drive], seed: int) -> Split:
         count = len(_scorable(side))
         if count < needed:
             raise AiccError(
-                f"the {name} side of the split needs at least {needed} drives longer than the {CONTEXT} frames that a score looks "
-                f"back, got {count} from {sum(map(len, drives))} frames in all; record longer or more drives"
+                f"the {name} side of the split needs at least {needed} drives longer than the {CONTEXT} frames a score looks back, "
+                f"got {count} from {sum(map(len, drives))} frames in all; record longer or more drives"
             )
     return split
 
