@@ -64,7 +64,7 @@ def _split(drives: list[Drive], seed: int) -> Split:
         count = len(_scorable(side))
         if count < needed:
             raise AiccError(
-                f"the {name} side of the split needs at least {needed} drives longer than the {CONTEXT} frames a score looks back, "
+                f"the {name} side of the split needs at least {needed} drives longer than the {CONTEXT} frames of a context, "
                 f"got {count} from {sum(map(len, drives))} frames in all; record longer or more drives"
             )
     return split
