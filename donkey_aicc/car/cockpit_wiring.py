@@ -89,7 +89,7 @@ def _about(car: Assembly, monitor: "Monitor | None", controls: Controls) -> dict
     }
     if monitor is not None:
         known["monitor"] = monitor.bundle.path.name
-        known["horizons"] = list(monitor.bundle.horizons)
+        known["horizons"] = list(monitor.bundle.horizons) if monitor.bundle.has_predictor else []
         known["features"] = list(FEATURE_NAMES)
         known["foreign"] = not car.simulated and simulator_warning(known["monitor"], monitor.bundle.manifest) is not None
     if car.config.sim:

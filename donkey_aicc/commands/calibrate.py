@@ -41,8 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    import numpy as np
+
     from donkey_aicc.calibration.calibrating import build_augmented, calibrate_bundle, calibration_drives, fit_scores_only
     from donkey_aicc.calibration.catalogue import DEFAULT_METHOD, DRIVABLE
+    from donkey_aicc.calibration.next_drive import too_few_drives
     from donkey_aicc.calibration.score_cache import score_once
     from donkey_aicc.errors import one_of
     from donkey_aicc.evaluation.figures.before_after import draw_before_after
@@ -63,22 +66,26 @@ def run(args: argparse.Namespace) -> int:
     nominal = score(bundle, drives, settings=settings, workers=args.workers, title="scoring calibration drives")
     options = bundle_labels(args, manifest) | {"cache_dir": args.cache_dir}
 
-    def scored(tubs: list[str], title: str) -> Any:
+    def scored(tubs: list[str], title: str, driving_only: bool) -> Any:
         if not tubs:
             return None
-        found = load_drives(tubs, **options).sequences
+        found = load_drives(tubs, driving_only=driving_only, **options).sequences
         return score(bundle, found, settings=settings, workers=args.workers, title=title)
 
-    fresh = scored(args.alarm_drives, "scoring drives for the alarm")
+    fresh = scored(args.alarm_drives, "scoring drives for the alarm", driving_only=True)
     if not bundle.has_predictor:
         calibrator, path = fit_scores_only(bundle, nominal, settings, fresh)
-        print(f"what is nominal measured on {int(nominal.valid.sum())} frames of {len(drives)} drives: rho, delta and the alarm")
+        frames, count = int(nominal.valid.sum()), len(np.unique(nominal.sequence[nominal.valid]))
+        print(f"what is nominal measured on {frames} frames of {count} drives: rho, delta and the alarm")
+        if few := too_few_drives(count):
+            print(f"warning: {few}")
         if calibrator.alarm is not None:
             print("\n".join(calibrator.alarm.statements()))
         print(f"  the bundle was trained without labels: no confidence\nwritten to {path}")
         return 0
     augmented = build_augmented(bundle, drives, settings, args.seed, args.workers, score=score)
-    augmented = replace(augmented, driven=scored(args.driven, "scoring driven faults"))
+    # under a fault a car that stands is stuck, which belongs to the drive
+    augmented = replace(augmented, driven=scored(args.driven, "scoring driven faults", driving_only=False))
     result = calibrate_bundle(bundle, nominal, augmented, settings, method, args.seed, fresh)
     picture = Path(args.picture) if args.picture else Path(args.bundle) / "calibration.png"
     draw_before_after(result.calibrator, result.pool, picture)

@@ -46,14 +46,16 @@ function said(message) {
 
 function describe(given) {
   about = given;
-  $("car").textContent = [given.simulated ? "simulator" : "car", given.monitor ? `bundle ${given.monitor}` : "monitor off: set AICC_BUNDLE"].join(" · ");
   $("foreign").hidden = !given.foreign;
-  pad.describe(given);
   const steps = given.horizons || [];
+  const lacks = given.monitor && !steps.length ? ["no confidence: trained without labels"] : [];
+  $("car").textContent = [given.simulated ? "simulator" : "car", given.monitor ? `bundle ${given.monitor}` : "monitor off: set AICC_BUNDLE", ...lacks].join(" · ");
+  pad.describe(given);
   const second = steps.reduce((best, k, i) => (Math.abs(k - given.rate_hz) < Math.abs(steps[best] - given.rate_hz) ? i : best), 0);
   index = steps.length ? second : 0;
   $("horizon").replaceChildren(...steps.map((k, i) => new Option(ahead(k), i, false, i === index)));
-  $("ahead").hidden = $("features-card").hidden = $("heat-row").hidden = !given.monitor;
+  $("features-card").hidden = $("heat-row").hidden = !given.monitor;
+  $("ahead").hidden = !steps.length;
 }
 
 const ahead = (steps) => aheadWords(steps, about.rate_hz);

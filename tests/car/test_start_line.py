@@ -1,0 +1,23 @@
+from types import SimpleNamespace
+
+import pytest
+
+from donkey_aicc.car.start_line import say_at_start
+from donkey_aicc.nets.manifest import NO_PREDICTOR, SINGLE, Manifest
+
+
+@pytest.mark.parametrize(
+    ("predictor", "data", "said"),
+    [
+        (SINGLE, {}, "monitor on (mine, onnx, grade full); injection off"),
+        (NO_PREDICTOR, {}, "monitor on (mine, no confidence because it was trained without labels, onnx, grade full); injection off"),
+        (SINGLE, {"simulated": True}, "the bundle mine was trained in the simulator"),
+    ],
+)
+def test_the_start_says_what_the_monitor_lacks(predictor, data, said, capsys):
+    manifest = Manifest(horizons=[1], action_stats={}, predictor=predictor, data=data)
+    bundle = SimpleNamespace(path=SimpleNamespace(name="mine"), manifest=manifest)
+    monitor = SimpleNamespace(bundle=bundle, calibrator=1, runtime=SimpleNamespace(name="onnx"), grade_said="grade full")
+    say_at_start(SimpleNamespace(simulated=False, cfg=SimpleNamespace(), said=[]), None, monitor)
+    shown = capsys.readouterr().out
+    assert said in shown and ("simulator" in shown) == bool(data)
