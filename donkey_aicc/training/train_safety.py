@@ -1,8 +1,6 @@
 """Safety CNN: binary cross-entropy over all horizons at once; a frame without a label at a horizon does not count there.
 
 Clean frames only and no photometric augmentation: a net that had seen the shifts would hide what calibration must handle.
-With history every second example is shown in a mirror: what frames and steering say about the next moments is the same the
-other way round, and ten minutes of driving teach twice as much. A single frame is not mirrored: it also tells places apart.
 """
 
 from collections.abc import Sequence as Listing
@@ -13,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from donkey_aicc.nets.history import NO_HISTORY, frames_in, without_past
+from donkey_aicc.nets.history import NO_HISTORY, without_past
 from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.training.frames import FramePool
@@ -23,8 +21,6 @@ from donkey_aicc.tubs.labels import horizon_labels
 
 VALIDATION_BATCH = 128
 SHOWN_AS_STARTS = 0.1  # share of examples without their past, so that the net knows what the start of a sequence looks like
-
-MIRRORED = 0.5  # share of examples with history
 
 
 def masked_bce(logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -56,14 +52,6 @@ class Past:
     stats: ActionStats = field(default_factory=lambda: ActionStats(np.zeros(2), np.ones(2)))
 
 
-def mirrored(x: Tensor, stats: ActionStats) -> Tensor:
-    """Input with history (B, C, 64, 64): left and right swapped, steering the other way."""
-    flipped = x.flip(3)
-    steering = 3 * frames_in(x.shape[1])
-    flipped[:, steering:] = -flipped[:, steering:] - 2 * float(stats.mean[0] / stats.std[0])
-    return flipped
-
-
 class SafetyTask(Task):
     name = "safety"
 
@@ -91,9 +79,8 @@ class SafetyTask(Task):
     def loss(self, chosen: Tensor, epoch: int, generator: torch.Generator) -> Tensor:
         seen = self.train.inputs(self.labelled[chosen].numpy(), self.past.lags, self.past.stats, self.device)
         if len(self.past.lags) > 1:
-            starts, flipped = torch.rand(2, len(seen), generator=generator, device=self.device)
-            seen[starts < SHOWN_AS_STARTS] = without_past(seen[starts < SHOWN_AS_STARTS])
-            seen[flipped < MIRRORED] = mirrored(seen[flipped < MIRRORED], self.past.stats)
+            starts = torch.rand(len(seen), generator=generator, device=self.device) < SHOWN_AS_STARTS
+            seen[starts] = without_past(seen[starts])
         seen = seen.contiguous(memory_format=torch.channels_last)
         return masked_bce(self.cnn(seen), self.labels[chosen].to(self.device), self.weights[chosen].to(self.device))
 

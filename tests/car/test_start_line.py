@@ -10,7 +10,11 @@ from donkey_aicc.nets.manifest import NO_PREDICTOR, SINGLE, Manifest
     ("predictor", "data", "said"),
     [
         (SINGLE, {}, "monitor on (mine, onnx, grade full); injection off"),
-        (NO_PREDICTOR, {}, "monitor on (mine, no confidence because it was trained without labels, onnx, grade full); injection off"),
+        (
+            NO_PREDICTOR,
+            {},
+            "monitor on (mine, no confidence because it was trained without labels, onnx, grade full); injection off",
+        ),
         (SINGLE, {"simulated": True}, "the bundle mine was trained in the simulator"),
     ],
 )

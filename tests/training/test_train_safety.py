@@ -10,7 +10,7 @@ from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import PRESETS
-from donkey_aicc.training.train_safety import Past, SafetyTask, auroc_per_horizon, masked_bce, mirrored, pool_labels
+from donkey_aicc.training.train_safety import Past, SafetyTask, auroc_per_horizon, masked_bce, pool_labels
 from donkey_aicc.training.trainer import Run, fit
 
 CPU = torch.device("cpu")
@@ -34,15 +34,6 @@ def test_labels_never_reach_into_the_next_sequence(drives):
     labels = pool_labels(pool, (1, 5))
     assert labels[23].isnan().all() and labels[47].isnan().all()
     assert labels[19, 1].isnan() and labels[18, 1].item() == drives[0].safe[23]
-
-
-def test_a_mirrored_example_shows_a_mirrored_drive():
-    rng = np.random.default_rng(0)
-    frames, commands = rng.integers(0, 256, (2, 3, 64, 64, 3)).astype(np.uint8), rng.uniform(-1, 1, (2, 3, 2))
-    stats = ActionStats(np.array([0.3, 0.5]), np.array([0.4, 0.1]))
-    wanted = stacked(frames[:, :, :, ::-1], commands * [-1, 1], stats)
-    found = mirrored(torch.from_numpy(stacked(frames, commands, stats)), stats)
-    torch.testing.assert_close(found, torch.from_numpy(wanted))
 
 
 def test_frames_without_any_label_are_not_examples(drives):
