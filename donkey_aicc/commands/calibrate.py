@@ -28,12 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="TUBS",
-        help="further nominal drives, for the alarm's thresholds alone: n of them allow to promise 1 false alarm in n + 1",
+        help="further nominal drives, one lap each, for the alarm's thresholds alone: n of them allow to promise 1 false alarm "
+        "in n + 1 laps",
     )
     parser.add_argument("--method", default=None, help="row of the calibrator catalogue (default: the package's default)")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same calibrator (default 0)")
     parser.add_argument("--samples", type=int, default=20, metavar="S", help="dropout samples of the dynamics (default 20)")
     parser.add_argument("--rollout-every", type=int, default=10, metavar="N", help="frames between rollouts (default 10)")
+    parser.add_argument("--grade", default="full", help="best grade to fit: full (default; fits half and light too) or light")
     parser.add_argument("--workers", type=int, default=2, help="scoring processes (default 2)")
     parser.add_argument("--picture", default=None, help="before-and-after picture (default: BUNDLE/calibration.png)")
     parser.add_argument("--cache-dir", default=None, help="folder for decoded frames and scores (default: the user's cache)")
@@ -62,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if bundle.has_predictor:
         _require_labels(drives, manifest)
     settings = ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, context=manifest.context)
+    settings = settings.at_grade(args.grade)
     score = partial(score_once, cache_dir=args.cache_dir)
     nominal = score(bundle, drives, settings=settings, workers=args.workers, title="scoring calibration drives")
     options = bundle_labels(args, manifest) | {"cache_dir": args.cache_dir}

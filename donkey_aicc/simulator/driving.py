@@ -24,9 +24,9 @@ class Driver(Protocol):
 
 
 class FaultSource(Protocol):
-    """Gives each injected episode its own fault."""
+    """Gives each injected episode its own fault; None: not yet."""
 
-    def __call__(self, episode: int) -> Fault: ...
+    def __call__(self, episode: int) -> Fault | None: ...
 
 
 class LastWord(Protocol):

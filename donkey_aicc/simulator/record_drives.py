@@ -88,9 +88,7 @@ def record(plans: Sequence[DrivePlan], model: str | Path | None, workers: int = 
 
 def record_one(plan: DrivePlan, model: str | Path | None) -> Path:
     """Drive one plan and write its tub; returns where it is."""
-    world = World(plan.track, seed=plan.seed)
-    rng = np.random.default_rng([plan.seed, 12])
-    world.reset("random", offset_m=float(rng.uniform(-MAX_START_OFFSET_M, MAX_START_OFFSET_M)))
+    world = world_at_start(plan.track, plan.seed)
     plan.path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(plan.path)
     unfinished = plan.path.with_name(f".{plan.path.stem}.{os.getpid()}-drive{plan.path.suffix}")
@@ -104,6 +102,14 @@ def record_one(plan: DrivePlan, model: str | Path | None) -> Path:
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return plan.path
+
+
+def world_at_start(track: str, seed: int) -> World:
+    """The car stands at a place of the seed's own, a little beside the line."""
+    world = World(track, seed=seed)
+    rng = np.random.default_rng([seed, 12])
+    world.reset("random", offset_m=float(rng.uniform(-MAX_START_OFFSET_M, MAX_START_OFFSET_M)))
+    return world
 
 
 def _metadata(plan: DrivePlan, world: World) -> dict[str, str]:

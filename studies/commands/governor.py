@@ -3,36 +3,43 @@
 import argparse
 from pathlib import Path
 
+_EACH = "; {track} stands for the name of the track"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--bundle", required=True, help="calibrated bundle with an alarm (calibrate --driven --alarm-drives)")
-    parser.add_argument("--nominal", nargs="+", required=True, metavar="TUBS", help="nominal drives: the rivals' thresholds")
+    parser.add_argument("--bundle", required=True, help="bundle with an alarm (calibrate --driven --alarm-drives)" + _EACH)
+    parser.add_argument(
+        "--nominal", required=True, metavar="TUBS", help="the alarm drives, or their table: the rivals' thresholds" + _EACH
+    )
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of drives, table and picture; running again goes on")
     parser.add_argument("--preset", default="full", help="full (default), small, pair (only with and without) or tiny")
-    parser.add_argument("--tracks", nargs="+", default=[], metavar="TRACK", help="these instead of the preset's")
+    parser.add_argument("--tracks", nargs="+", default=[], metavar="TRACK", help="these instead of the four")
+    parser.add_argument("--grade", default="light", help="of the scores (default light)")
     parser.add_argument("--model", default="pilot", help="pilot: a shipped name or a path (default pilot)")
-    parser.add_argument("--workers", type=int, default=2, help="processes (default 2)")
+    parser.add_argument("--workers", type=int, default=1, help="processes (default 1)")
 
 
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.car.template import find_model
     from donkey_aicc.errors import one_of
     from donkey_aicc.files import write_atomic, write_json
-    from donkey_aicc.simulator.tracks import make_track
+    from donkey_aicc.simulator.tracks import TRACK_NAMES, make_track
     from studies.governor.picture import draw_paths
-    from studies.governor.study import PRESETS, run_study
+    from studies.governor.study import PRESETS, run_track
     from studies.governor.table import markdown, summarise
 
     one_of("--preset", args.preset, tuple(PRESETS))
-    for track in args.tracks:
+    tracks, preset, out, pilot = args.tracks or TRACK_NAMES, PRESETS[args.preset], Path(args.out), str(find_model(args.model))
+    for track in tracks:
         make_track(track)
-    preset, out = PRESETS[args.preset], Path(args.out)
-    drives = run_study(Path(args.bundle), args.nominal, out, preset, str(find_model(args.model)), args.workers, args.tracks)
-    results = {"preset": args.preset, **summarise(drives)}
+    drives = []
+    for track in tracks:
+        bundle, nominal = (each.replace("{track}", track) for each in (args.bundle, args.nominal))
+        drives += run_track(Path(bundle), track, nominal, out, preset, pilot, args.grade, args.workers)
+    results = {"preset": args.preset, "grade": args.grade, **summarise(drives)}
     write_json(out / "governor.json", results)
     write_atomic(out / "governor.md", markdown(results).encode())
-    first = (args.tracks or preset.tracks)[0]
-    draw_paths([drive for drive in drives if drive["case"]["track"] == first], first, out / "governor.png", preset.warm_up)
+    draw_paths([drive for drive in drives if drive["case"]["track"] == tracks[0]], tracks[0], out / "governor.png")
     print(markdown(results))
     print(f"results: {out / 'governor.json'}, {out / 'governor.md'}, {out / 'governor.png'}")
     return 0

@@ -1,15 +1,20 @@
-"""The monitor's own parts in the order of the car's loop, without the vehicle loop around them."""
+"""The monitor's own parts in the order of the car's loop, without the vehicle loop around them; several governors may listen."""
 
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from donkey_aicc.calibration.alarm_policy import AlarmPolicy
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts.departure_alarm import DepartureAlarm
 from donkey_aicc.parts.frame_intake import FrameIntake
-from donkey_aicc.parts.governor_policy import GovernorPolicy
+from donkey_aicc.parts.governor_policy import FULL, STOP, STOPPED, GovernorPolicy
 from donkey_aicc.parts.newest_scores import NewestScores
 from donkey_aicc.parts.safety_governor import SafetyGovernor
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
@@ -21,47 +26,106 @@ PILOT = "local"
 TICK_S = 0.05  # of the simulated loop
 
 
-class GovernedCar:
-    """(image, command) -> the command as sent; what it judged stands in `level`, `action`, `reason` and `hazard`.
+@dataclass
+class Seat:
+    """One governor and what it judged last. rival: decides in the alarm's place."""
 
-    rival: decides in the alarm's place. mode: of the governor; `off` only watches.
+    governor: SafetyGovernor
+    rival: Rival | None
+    policy: AlarmPolicy | None
+    level: str = "none"
+    action: str = FULL
+    reason: str = ""
+
+
+class GovernedCar:
+    """(image, command) -> the command as sent.
+
+    governors: name -> rival, None for alarm and hazard. All of them listen until the first acts; then `ask(name)` decides who
+    goes on: True, that governor drives from here and the others are gone; False, it is gone. So drives that are alike until a
+    governor acts are driven, and scored, once. One that has stopped stays stopped, and nobody needs scores any more.
     """
 
-    def __init__(self, bundle: Bundle, calibrator: Calibrator, mode: str = "stop", rival: Rival | None = None) -> None:
+    def __init__(
+        self,
+        nets: Runtime | Bundle,
+        calibrator: Calibrator,
+        governors: Mapping[str, Rival | None],
+        ask: Callable[[str], bool] = lambda name: True,
+    ) -> None:
         alarm = calibrator.alarm
         if alarm is None or calibrator.statistics is None:
             raise AiccError("the bundle's calibrator has no alarm; make it with donkey-aicc calibrate")
-        settings = calibrator.settings
+        settings, runtime = calibrator.settings, runtime_of(nets)
         self._scorer = WorldModelScorer(
-            bundle, calibrator.statistics, settings, intake=FrameIntake(tick_s=TICK_S), reaction=alarm.reaction
+            runtime, calibrator.statistics, settings, intake=FrameIntake(tick_s=TICK_S), reaction=alarm.reaction
         )
         self._newest = NewestScores(self._scorer)
         self._tta = TTA(
-            SafetyPredictor(bundle, self._scorer.intake),
+            SafetyPredictor(runtime, self._scorer.intake),
             settings.views,
             settings.seed,
             details=True,
             statistics=calibrator.statistics,
             score_names=(*calibrator.score_names, "tta_spread"),
         )
-        self._horizons = [int(step) for step in bundle.horizons]
+        self._horizons = [int(step) for step in runtime.horizons]
+        self._model = alarm
         self._alarm = DepartureAlarm(alarm, tuple(self._horizons), max_age_s=math.inf)
-        self._rival, self._rival_policy = rival, None if rival is None else rival.policy()
-        stop_hazard = alarm.stop_hazard if rival is None else 0.0
-        steps = alarm.hazard.horizons if alarm.hazard is not None else ()
-        self._governor = SafetyGovernor(GovernorPolicy(mode, cruise=alarm.cruise, stop_hazard=stop_hazard), steps)
-        self.level, self.action, self.reason = "none", "full", ""
+        self._rivals, self.ask = dict(governors), ask
+        self.keeps_watching = False  # even when no governor listens any more
+        self.sit_down()
+
+    def sit_down(self) -> None:
+        """All governors at the start of their watch; the monitor keeps what it has seen."""
+        self.seats = {name: self._seat(rival) for name, rival in self._rivals.items()}
+        self.acting: str | None = None
         self.hazard: list[float] = []
 
+    def _seat(self, rival: Rival | None) -> Seat:
+        alarm = self._model
+        stop_hazard = alarm.stop_hazard if rival is None else 0.0
+        steps = alarm.hazard.horizons if alarm.hazard is not None else ()
+        policy = GovernorPolicy(STOP, cruise=alarm.cruise, stop_hazard=stop_hazard)
+        return Seat(SafetyGovernor(policy, steps), rival, None if rival is None else rival.policy())
+
+    @property
+    def governors(self) -> tuple[str, ...]:
+        return tuple(self._rivals)
+
+    @property
+    def stopped(self) -> bool:
+        return self.acting is not None and self.seats[self.acting].action == STOPPED
+
     def __call__(self, image: np.ndarray, command: tuple[float, float]) -> tuple[float, float]:
-        rho, delta, age_s, _, state, scores, signs = self._newest.run()
+        if self.stopped:
+            return command[0], min(command[1], 0.0)
+        if not self.seats and not self.keeps_watching:
+            return command
         seen = self._scorer.intake.see(image)
-        p_tta, p_safe, frame_scores = self._tta.run(seen, command[0])
-        self.hazard, self.level, self.reason = self._alarm.run(signs, p_tta, frame_scores, state, age_s)
-        if self._rival is not None and self._rival_policy is not None:
-            known = {**scores, **frame_scores, "rho": rho, "delta": delta} if scores else {}
-            self.level = self._rival_policy.step(self._rival.score(p_safe, p_tta, known, self._horizons))
-        throttle, self.action = self._governor.run(self.level, self.hazard, command[1], PILOT)
-        sent = command[0], throttle
-        self._scorer.run(seen, *sent)
+        throttles = self._judge(seen, command)
+        for name in list(self.seats) if self.acting is None else ():
+            if self.seats[name].action == FULL:
+                continue
+            if self.ask(name):
+                self.seats, self.acting = {name: self.seats[name]}, name
+                break
+            del self.seats[name]
+        sent = command[0], command[1] if self.acting is None else throttles[self.acting]
+        if self.seats or self.keeps_watching:
+            self._scorer.run(seen, *sent)
         return sent
+
+    def _judge(self, seen: Any, command: tuple[float, float]) -> dict[str, float]:
+        """The throttle that each governor would send."""
+        rho, delta, age_s, _, state, scores, signs = self._newest.run()
+        p_tta, p_safe, frame_scores = self._tta.run(seen, command[0])
+        self.hazard, level, reason = self._alarm.run(signs, p_tta, frame_scores, state, age_s)
+        known = {**scores, **frame_scores, "rho": rho, "delta": delta} if scores else {}
+        throttles = {}
+        for name, seat in self.seats.items():
+            seat.level, seat.reason = level, reason
+            if seat.rival is not None and seat.policy is not None:
+                seat.level = seat.policy.step(seat.rival.score(p_safe, p_tta, known, self._horizons))
+            throttles[name], seat.action = seat.governor.run(seat.level, self.hazard, command[1], PILOT)
+        return throttles

@@ -13,7 +13,7 @@ from donkey_aicc.simulator.tracks import make_track
 from studies.governor.rivals import OFF, OURS
 
 
-def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path, warm_up: int) -> None:
+def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path) -> None:
     """For each protocol the first drive that leaves its lane without the governor, and the same one with it."""
     from matplotlib.figure import Figure
 
@@ -31,7 +31,12 @@ def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path, warm
             xy = np.array(one["path"])
             axis.plot(*xy.T, color=colour, linewidth=1.6, label=label)
             axis.plot(*xy[-1], marker="X" if one["outcome"]["left_lane_at"] >= 0 else "o", color=colour, markersize=7)
-        axis.plot(*np.array(on["path"])[min(warm_up, len(on["path"]) - 1)], marker="v", color="#444444", label="fault begins")
+        axis.plot(
+            *np.array(on["path"])[min(on["case"]["begin"], len(on["path"]) - 1)],
+            marker="v",
+            color="#444444",
+            label="fault begins",
+        )
         axis.legend(loc="lower left", bbox_to_anchor=(0.16, 0.16), frameon=False, fontsize=8)
     figure.suptitle(f"The same drives on '{track}' with and without the governor (X: out of the lane, dot: stopped inside)")
     with atomic_path(path) as temporary:

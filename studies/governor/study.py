@@ -1,107 +1,127 @@
 """Plan, drive what is missing, and put the numbers together. Every drive is a file: an interrupted study goes on where it was."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.files import write_json
 from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.runtime import open_runtime
 from donkey_aicc.progress import progress
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
-from donkey_aicc.simulator.tracks import TRACK_NAMES
+from donkey_aicc.scoring.settings import LIGHT, ScoreSettings
 from donkey_aicc.tubs.load import load_drives
+from donkey_aicc.workers import in_workers
 from studies.governor.governed_car import GovernedCar
-from studies.governor.one_drive import Case, drive_case, stored
+from studies.governor.one_drive import Case, drive_seed
 from studies.governor.rivals import GOVERNORS, OFF, OURS, Rival, about, make_rivals
+
+WARM_UP = 120  # nominal frames at least before a fault: the scorer's context is full
 
 
 @dataclass(frozen=True)
 class GovernorPreset:
-    """How much is driven; frames: of every drive under a fault, after `warm_up` nominal ones."""
+    """How much is driven on a track. Nominal drives are as long as those of the alarm's promise: a lap with its start."""
 
-    tracks: tuple[str, ...]
     severities: tuple[int, ...]
-    seeds: int
+    seeds: int  # of drives under faults
+    nominal_drives: int
     governors: tuple[str, ...]
-    nominal_drives: int  # per track
-    nominal_frames: int
-    frames: int = 200
-    warm_up: int = 140
+    frames: int = 160  # of each fault
+    nominal_frames: int = 0  # 0: as long as the promise's drives
 
 
 PRESETS = {
-    "full": GovernorPreset(TRACK_NAMES, (1, 2, 3, 4, 5), 10, GOVERNORS, 25, 1000),  # 200 nominal laps and more
-    "small": GovernorPreset(("loop",), (3, 5), 2, GOVERNORS, 4, 600),
-    "pair": GovernorPreset(("loop",), (3, 4, 5), 2, (OFF, OURS), 4, 600),  # only with and without
-    "tiny": GovernorPreset(("loop",), (5,), 1, (OFF, OURS), 1, 20, frames=10, warm_up=10),  # for tests
+    "full": GovernorPreset((1, 2, 3, 4, 5), 10, 50, GOVERNORS),
+    "small": GovernorPreset((3, 5), 2, 4, GOVERNORS),
+    "pair": GovernorPreset((3, 4, 5), 2, 4, (OFF, OURS)),  # only with and without
+    "tiny": GovernorPreset((5,), 1, 1, (OFF, OURS), frames=10, nominal_frames=140),  # for tests
 }
 
 
-def cases_of(preset: GovernorPreset, tracks: Sequence[str] = ()) -> list[Case]:
-    """In an order in which a study that is cut short has something of everything."""
-    found = []
-    for track in tracks or preset.tracks:
-        for seed in range(max(preset.seeds, preset.nominal_drives)):
-            for governor in preset.governors:
-                if seed < preset.nominal_drives:
-                    found.append(Case(track, "", 0, seed, governor))
-                if seed < preset.seeds:
-                    found += [Case(track, name, level, seed, governor) for name in PROTOCOLS for level in preset.severities]
-    return sorted(found, key=lambda case: (case.seed, case.track))
+def cases_of(preset: GovernorPreset, track: str, seed: int, nominal_frames: int) -> tuple[Case, list[Case]]:
+    """The nominal drive of a seed, and its faults: each begins at a moment, and so at a place, of its own."""
+    nominal = Case(track, "", 0, seed, OFF)
+    if seed >= preset.seeds:
+        return nominal, []
+    kinds = [(name, level) for name in PROTOCOLS for level in preset.severities]
+    begins = np.random.default_rng([seed, 17]).integers(WARM_UP, max(nominal_frames - 10, WARM_UP + 1), len(kinds))
+    return nominal, [Case(track, *kind, seed, OFF, int(begin)) for kind, begin in zip(kinds, begins, strict=True)]
 
 
-def run_study(
+def run_track(
     bundle_path: Path,
-    nominal: Sequence[str],
+    track: str,
+    nominal: str,
     out: Path,
     preset: GovernorPreset,
     pilot: str,
+    grade: str = LIGHT,
     workers: int = 1,
-    tracks: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """Every drive's file content, in the order of the plan."""
+    """Every drive's file content of one track, with the bundle of that track."""
     bundle = Bundle.load(bundle_path)
-    rivals = make_rivals(load_calibrator(bundle), _nominal_table(bundle, nominal, out))
-    write_json(out / "thresholds.json", about(rivals))
-    cases = cases_of(preset, tracks)
-    missing = [case for case in cases if not _file(out, case).exists()]
-    jobs: Iterable[Any] = (drive_one(bundle_path, case, rivals.get(case.governor), out, pilot, preset) for case in missing)
-    if workers > 1 and len(missing) > 1:
-        from joblib import Parallel, delayed
-
-        calls = (delayed(drive_one)(bundle_path, case, rivals.get(case.governor), out, pilot, preset) for case in missing)
-        jobs = Parallel(n_jobs=workers, return_as="generator_unordered")(calls)
-    for _ in progress(jobs, "drives", total=len(missing), unit="drive"):
+    calibrator = load_calibrator(bundle, grade)
+    rivals: Mapping[str, Rival] = {}
+    if set(preset.governors) - {OFF, OURS}:
+        rivals = make_rivals(calibrator, _nominal_table(bundle, calibrator.settings, nominal, out / f"nominal-{track}.npz"))
+        write_json(out / f"thresholds-{track}.json", about(rivals))
+    frames = preset.nominal_frames or (calibrator.alarm.stretch if calibrator.alarm is not None else 0)
+    jobs = []
+    for seed in range(max(preset.seeds, preset.nominal_drives)):
+        cases = cases_of(preset, track, seed, frames)
+        if not _file(out, cases[0]).exists():
+            jobs.append((bundle_path, grade, cases, rivals, out, pilot, preset, frames))
+    done: Iterable[Any] = (_drive(*job) for job in jobs) if workers == 1 else in_workers(_drive, jobs, workers)
+    for _ in progress(done, f"drives on {track}", total=len(jobs), unit="seed"):
         pass
-    return [json.loads(_file(out, case).read_text(encoding="utf-8")) for case in cases]
+    files = sorted((out / "drives").glob(f"{track.replace(':', '_')}-*.json"))
+    return [json.loads(path.read_text(encoding="utf-8")) for path in files]
 
 
-def drive_one(bundle_path: Path, case: Case, rival: Rival | None, out: Path, pilot: str, preset: GovernorPreset) -> Path:
-    """Drive one case and keep it; returns where."""
-    car = None
-    if case.governor != OFF:
-        bundle = Bundle.load(bundle_path)
-        car = GovernedCar(bundle, load_calibrator(bundle), "stop", rival)
-    frames = preset.frames if case.protocol else preset.nominal_frames
-    outcome, path = drive_case(case, car, pilot, warm_up=preset.warm_up, frames=frames)
-    write_json(_file(out, case), stored(case, outcome, path))
-    return _file(out, case)
+def _drive(
+    bundle_path: Path,
+    grade: str,
+    cases: tuple[Case, list[Case]],
+    rivals: Mapping[str, Rival],
+    out: Path,
+    pilot: str,
+    preset: GovernorPreset,
+    nominal_frames: int,
+) -> int:
+    """All drives of one seed; the nominal one without a governor is stored last. Returns the seed."""
+    import cv2
+
+    cv2.setNumThreads(0)  # its threads would not survive a fork
+    calibrator = load_calibrator(Bundle.load(bundle_path), grade)
+    seats = {name: rivals.get(name) for name in preset.governors if name != OFF}
+    car = GovernedCar(open_runtime(bundle_path), calibrator, seats) if seats else None
+
+    def store(drive: dict[str, Any]) -> None:
+        write_json(_file(out, Case(**drive["case"])), drive)
+
+    drive_seed(*cases, car, pilot, store, nominal_frames=nominal_frames, frames=preset.frames)
+    return cases[0].seed
 
 
 def _file(out: Path, case: Case) -> Path:
     return out / "drives" / f"{case.name}.json"
 
 
-def _nominal_table(bundle: Bundle, tubs: Sequence[str], out: Path) -> ScoreTable:
-    path = out / "nominal.npz"
+def _nominal_table(bundle: Bundle, settings: ScoreSettings, source: str, path: Path) -> ScoreTable:
+    """source: a folder of nominal tubs, or the table of their scores (calibrate --tables)."""
+    if source.endswith(".npz"):
+        return ScoreTable.load(Path(source))
     if not path.exists():
         manifest = bundle.manifest
-        drives = load_drives(tubs, tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=out / "cache").sequences
-        out.mkdir(parents=True, exist_ok=True)
-        score_drives(bundle, drives, settings=load_calibrator(bundle).settings, title="scoring nominal drives").save(path)
+        drives = load_drives([source], tau=manifest.tau, cte_centre=manifest.cte_centre).sequences
+        path.parent.mkdir(parents=True, exist_ok=True)
+        score_drives(bundle, drives, settings=settings, title="scoring nominal drives").save(path)
     return ScoreTable.load(path)

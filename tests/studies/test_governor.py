@@ -12,9 +12,13 @@ from donkey_aicc import channels
 from donkey_aicc.calibration.alarm_threshold import Threshold
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car import wiring
+from donkey_aicc.faults.fault import make_fault
 from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.simulator.drivers import nominal_driver
+from donkey_aicc.simulator.driving import Marshal, drive
+from donkey_aicc.simulator.record_drives import world_at_start
 from studies.governor.governed_car import GovernedCar
-from studies.governor.one_drive import Case, Outcome, drive_case, stored
+from studies.governor.one_drive import Case, Outcome, drive_seed, stored
 from studies.governor.picture import draw_paths
 from studies.governor.rivals import CONFIDENCE, OFF, OURS, RAW, Rival
 from studies.governor.study import PRESETS, cases_of
@@ -53,8 +57,8 @@ def test_the_study_loop_is_the_cars_loop(bundle_path, tmp_path):
     rng = np.random.default_rng(0)
     frames = [((rng.integers(60, 200, (120, 160, 3)) // (1 if i < 25 else 10)).astype(np.uint8), (0.1, 0.6)) for i in range(45)]
     bundle = Bundle.load(bundle_path)
-    car = GovernedCar(bundle, load_calibrator(bundle))
-    ours = [(car(image, command), car.level, car.action) for image, command in frames]
+    car = GovernedCar(bundle, load_calibrator(bundle), {OURS: None})
+    ours = [(car(image, command), car.seats[OURS].level, car.seats[OURS].action) for image, command in frames]
     cfg = SimpleNamespace(DATA_PATH=str(tmp_path), DRIVE_LOOP_HZ=20, DONKEY_GYM=False, AICC_BUNDLE=str(bundle_path))
     cfg.AICC_GOVERNOR, cfg.AICC_SCORER_THREADED, cfg.AICC_MAX_SCORE_AGE_S = "stop", False, 60.0
     vehicle, motor = Vehicle(), Motor()
@@ -70,20 +74,53 @@ def test_the_study_loop_is_the_cars_loop(bundle_path, tmp_path):
     assert ours[-1] == ((0.1, 0.0), "danger", "stopped")
 
 
-def test_a_drive_under_a_fault_is_noted_and_drawn(bundle_path, tmp_path):
-    bundle = Bundle.load(bundle_path)
-    calibrator = load_calibrator(bundle)
-    drives = []
-    for governor, car in ((OFF, None), (OURS, GovernedCar(bundle, calibrator))):
-        case = Case("loop", "dark", 5, 1, governor)
-        outcome, path = drive_case(case, car, None, warm_up=30, frames=12)
-        assert outcome.frames == 12 and len(path) == 42
-        drives.append(stored(case, outcome, path))
-    assert drives[0]["path"][:30] == drives[1]["path"][:30] or drives[1]["outcome"]["slowed_frames"]
-    json.dumps(drives, allow_nan=False)
-    drives[0]["outcome"]["left_lane_at"] = 5
-    draw_paths(drives, "loop", tmp_path / "paths.png", 30)
+def drive_all(bundle_path, governors, begin=60):
+    """{(protocol, governor): drive} of one seed: a nominal drive and, from one of its frames on, dark:5."""
+    bundle, drives = Bundle.load(bundle_path), {}
+    car = GovernedCar(bundle, load_calibrator(bundle), governors)
+    folder = bundle_path.parent / "drives"
+    folder.mkdir(exist_ok=True)
+
+    def store(drive):  # children of a fork leave nothing else behind
+        case = Case(**drive["case"])
+        (folder / f"{case.name}.json").write_text(json.dumps(drive, allow_nan=False))
+
+    fault = Case("loop", "dark", 5, 1, OFF, begin)
+    drive_seed(Case("loop", "", 0, 1, OFF), [fault], car, None, store, nominal_frames=begin + 5, frames=20)
+    for path in folder.iterdir():
+        drive = json.loads(path.read_text())
+        drives[drive["case"]["protocol"], drive["case"]["governor"]] = drive
+        path.unlink()
+    return drives
+
+
+def test_what_is_alike_is_driven_once_and_every_governor_drives_its_own(bundle_path, tmp_path):
+    calm = Rival(RAW, None, Threshold(90.0, 0.2, 4), Threshold(99.0, 0.1, 9), 100)
+    drives = drive_all(bundle_path, {OURS: None, RAW: calm})
+    assert set(drives) == {(protocol, governor) for protocol in ("", "dark") for governor in (OFF, OURS, RAW)}
+    off, ours = drives["dark", OFF], drives["dark", OURS]
+    assert off["outcome"]["frames"] == 20 and off["path"] == drives["dark", RAW]["path"], "who never acts drives as nobody does"
+    assert ours["outcome"]["slowed_frames"] > 0 and ours["outcome"]["distance_m"] < off["outcome"]["distance_m"]
+    acts = 60 + ours["outcome"]["watch_at"]
+    assert ours["path"][: acts + 1] == off["path"][: acts + 1] and off["path"][:60] == drives["", OFF]["path"][:60]
+    assert drives["", OFF]["outcome"]["frames"] == 65
+    draw_paths([off | {"outcome": off["outcome"] | {"left_lane_at": 5}}, ours], "loop", tmp_path / "paths.png")
     assert (tmp_path / "paths.png").stat().st_size > 10_000
+
+
+def test_a_drive_that_forked_is_the_drive_of_one_governor_alone(bundle_path):
+    """The same frames as a car that has only this governor and never shares a drive."""
+    ours = drive_all(bundle_path, {OURS: None})["dark", OURS]
+    bundle = Bundle.load(bundle_path)
+    car, world = GovernedCar(bundle, load_calibrator(bundle), {OURS: None}), world_at_start("loop", 1)
+    path = []
+
+    def fault(episode):
+        return make_fault("dark", 5, rate_hz=world.rate_hz, seed=1, episode=episode)
+
+    for tick in drive(world, nominal_driver(world.track, None, 1), len(ours["path"]), fault, Marshal(warm_up_frames=60), car):
+        path.append([round(tick.observation.x, 3), round(tick.observation.y, 3)])
+    assert path == ours["path"]
 
 
 def test_a_rival_acts_on_its_own_score(bundle_path):
@@ -92,10 +129,10 @@ def test_a_rival_acts_on_its_own_score(bundle_path):
     limits = {"watch": Threshold(0.01, 0.2, 4), "danger": Threshold(0.02, 0.1, 9), "stretch": 100}
     frame = np.full((120, 160, 3), 128, np.uint8)
     for name, kind in ((RAW, None), (CONFIDENCE, calibrator)):
-        car = GovernedCar(bundle, calibrator, rival=Rival(name, kind, **limits))
-        assert [car(frame, (0.0, 0.5))[1] for _ in range(12)][-1] == 0.0 and car.action == "stopped"
+        car = GovernedCar(bundle, calibrator, {name: Rival(name, kind, **limits)})
+        assert [car(frame, (0.0, 0.5))[1] for _ in range(12)][-1] == 0.0 and car.stopped
     calm = Rival(RAW, None, **(limits | {"watch": Threshold(90.0, 0.2, 4), "danger": Threshold(99.0, 0.1, 9)}))
-    car = GovernedCar(bundle, calibrator, rival=calm)
+    car = GovernedCar(bundle, calibrator, {RAW: calm})
     assert car(frame, (0.0, 0.5)) == (0.0, 0.5) and calm.score([], [], {}, []) == 0.0
 
 
@@ -120,9 +157,10 @@ def test_the_table_counts():
     assert wilson(0, 0) is None and wilson(5, 10) == pytest.approx([0.237, 0.763], abs=1e-3)
 
 
-def test_every_preset_has_a_plan_and_a_pair_for_every_drive():
-    full = cases_of(PRESETS["full"])
-    assert len({case.name for case in full}) == len(full) == 5 * 4 * (4 * 5 * 10 + 25)
-    for preset in PRESETS.values():
-        cases = set(cases_of(preset))
-        assert all(replace(case, governor=OFF) in cases for case in cases)
+def test_every_fault_begins_at_a_place_of_its_own():
+    nominal, faulty = cases_of(PRESETS["full"], "loop", 3, 400)
+    assert len(faulty) == 20 and nominal.protocol == "" and len({case.name for case in faulty}) == 20
+    begins = {case.begin for case in faulty}
+    assert len(begins) > 10 and min(begins) >= 120 and max(begins) < 400
+    assert cases_of(PRESETS["full"], "loop", 4, 400)[1][0].begin != faulty[0].begin
+    assert cases_of(PRESETS["full"], "loop", 30, 400)[1] == [], "later seeds are nominal laps only"
