@@ -8,7 +8,7 @@ import torch
 
 from donkey_aicc.calibration.alarm import AlarmModel
 from donkey_aicc.calibration.alarm_evidence import SignScales
-from donkey_aicc.calibration.alarm_signs import SIGN_NAMES, SIGNS
+from donkey_aicc.calibration.alarm_signs import SIGN_NAMES, SIGNS, SignSettings
 from donkey_aicc.calibration.alarm_threshold import Threshold
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import save_calibrator
@@ -43,7 +43,7 @@ def light_alarm() -> AlarmModel:
     scales = np.full((3, len(SIGNS)), np.nan)
     scales[:, SIGN_NAMES.index("light")] = -0.68, 0.2, 0.2
     limits = {"watch": Threshold(2.0, 0.2, 9), "danger": Threshold(3.0, 0.1, 9)}
-    plain = {"reaction": None, "hazard": None, "hazard_unit": 1.0, "stretch": 500, "strict": True, "cruise": 0.5}
+    plain = {"signs": SignSettings(), "hazard": None, "hazard_unit": 1.0, "stretch": 500, "strict": True, "cruise": 0.5}
     return AlarmModel(SignScales(*scales), stop_hazard=0.0, note="absent", **limits, **plain)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from donkey_aicc.calibration.alarm_evidence import Evidence, EvidenceStream, SignScales
 from donkey_aicc.calibration.alarm_policy import NONE, AlarmPolicy
 from donkey_aicc.calibration.alarm_reasons import reason
-from donkey_aicc.calibration.alarm_signs import REACTION_LAGS, SIGNS
+from donkey_aicc.calibration.alarm_signs import REACTION_LAGS, SIGNS, SignSettings
 from donkey_aicc.calibration.alarm_threshold import Threshold, smallest_promise
 from donkey_aicc.calibration.hazard import HazardModel
 from donkey_aicc.errors import DAMAGE, AiccError
@@ -22,7 +22,7 @@ class AlarmModel:
     """Everything that the alarm and the governor need to know about one car."""
 
     scales: SignScales
-    reaction: np.ndarray | None  # of SignStream
+    signs: SignSettings
     hazard: HazardModel | None
     hazard_unit: float  # logit of the hazard that counts as 1: the most of usual nominal drives
     watch: Threshold
@@ -55,7 +55,8 @@ class AlarmModel:
     def to_json(self) -> dict[str, Any]:
         return {
             "scales": self.scales.to_json(),
-            "reaction": None if self.reaction is None else self.reaction.tolist(),
+            "reaction": None if self.signs.reaction is None else self.signs.reaction.tolist(),
+            "window": self.signs.window,
             "hazard": None if self.hazard is None else self.hazard.to_json(),
             "watch": vars(self.watch),
             "danger": vars(self.danger),
@@ -66,7 +67,7 @@ class AlarmModel:
         try:
             model = cls(
                 scales=SignScales.from_json(stored["scales"]),
-                reaction=None if stored["reaction"] is None else np.array(stored["reaction"], dtype=np.float64),
+                signs=_sign_settings(stored["reaction"], stored.get("window", _FIRST_WINDOW)),
                 hazard=None if stored["hazard"] is None else HazardModel.from_json(stored["hazard"]),
                 watch=_threshold(stored["watch"]),
                 danger=_threshold(stored["danger"]),
@@ -94,11 +95,21 @@ class AlarmModel:
                 raise AiccError(f"the alarm's {name} must be in 0..1, got {getattr(self, name)}")
         if self.stretch < 1:
             raise AiccError(f"the alarm's stretch must be >= 1 frame, got {self.stretch}")
-        if self.reaction is not None and not (self.reaction.shape == (1 + REACTION_LAGS,) and np.isfinite(self.reaction).all()):
+        weights = self.signs.reaction
+        if weights is not None and not (weights.shape == (1 + REACTION_LAGS,) and np.isfinite(weights).all()):
             raise AiccError(f"the alarm's reaction must be {1 + REACTION_LAGS} finite numbers")
+        if not 3 <= self.signs.window <= _LONGEST_WINDOW:
+            raise AiccError(f"the alarm's window must be from 3 to {_LONGEST_WINDOW} frames, got {self.signs.window}")
 
 
 _PLAIN = {"hazard_unit": float, "stretch": int, "strict": bool, "cruise": float, "stop_hazard": float, "note": str}
+
+
+_FIRST_WINDOW, _LONGEST_WINDOW = 20, 200  # frames; files of the first version do not name theirs
+
+
+def _sign_settings(reaction: Any, window: Any) -> SignSettings:
+    return SignSettings(None if reaction is None else np.array(reaction, dtype=np.float64), int(window))
 
 
 def _threshold(stored: dict[str, Any]) -> Threshold:
@@ -121,7 +132,7 @@ class AlarmStream:
 
     def __init__(self, model: AlarmModel, horizons: tuple[int, ...]) -> None:
         self.model, self._horizons = model, horizons
-        self._evidence = EvidenceStream(model.scales, horizons)
+        self._evidence = EvidenceStream(model.scales, horizons, window=model.signs.window)
         self.policy = AlarmPolicy(model.watch, model.danger, model.stretch)
         steps = np.array(model.hazard.horizons if model.hazard is not None else horizons)
         self._near = int(np.argmin(np.abs(steps - NEAR_STEPS)))

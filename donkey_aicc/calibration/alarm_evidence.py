@@ -52,7 +52,7 @@ class SignScales:
         down = np.where([sign.two_sided for sign in SIGNS], -away / self.below, 0.0)
         found = np.maximum(np.where(away >= 0.0, away / self.above, down), 0.0)
         found = np.where(np.isfinite(found), found, 0.0)
-        # Slow evidence counts only while the last second is out of its nominal range: forgotten when frames are nominal again.
+        # Slow evidence counts only while the last half second is not nominal: forgotten when the frames are nominal again.
         support = np.clip(2.0 * (found[:, FAST].max(axis=1, keepdims=True) - 1.0), 0.0, 1.0)
         return np.where(FAST, found, found * support)
 
@@ -100,14 +100,14 @@ class Evidence:
 class EvidenceStream:
     """Signs and predictions of L lanes, frame by frame, into evidence. What is unknown counts as none."""
 
-    def __init__(self, scales: SignScales, horizons: tuple[int, ...], lanes: int = 1) -> None:
-        self._scales, self._lanes = scales, lanes
+    def __init__(self, scales: SignScales, horizons: tuple[int, ...], lanes: int = 1, window: int = WINDOW) -> None:
+        self._scales, self._lanes, self._window = scales, lanes, window
         self._near = np.array([step <= max(NEAR_STEPS, min(horizons)) for step in horizons])
         self.reset()
 
     def reset(self) -> None:
         """A new sequence starts in every lane."""
-        self._predicted = Ring(self._lanes, WINDOW, (len(PREDICTED),))
+        self._predicted = Ring(self._lanes, self._window, (len(PREDICTED),))
         self._rising = Ring(self._lanes, RISE_FRAMES + 1, (len(RISES),))
 
     def update(self, signs: np.ndarray, p: np.ndarray | None = None, tta_spread: np.ndarray | None = None) -> Evidence:
@@ -117,7 +117,7 @@ class EvidenceStream:
         unknown = np.full(self._lanes, np.nan)
         near, far = (unknown, unknown) if p is None else self._unsafe(np.asarray(p, dtype=np.float64))
         self._predicted.append(np.column_stack([near, far, unknown if tta_spread is None else tta_spread]))
-        predicted = np.nan_to_num(known_mean(self._predicted.window()))
+        predicted = np.nan_to_num(known_mean(self._predicted.window(), self._window))
         self._rising.append(np.column_stack([np.log1p(strangeness), predicted[:, 0]]))
         window = self._rising.window()
         rises = np.maximum(window[:, -1] - window[:, 0], 0.0)

@@ -7,7 +7,7 @@ import numpy as np
 from donkey_aicc.calibration.alarm import NEAR_STEPS, AlarmModel
 from donkey_aicc.calibration.alarm_evidence import Evidence, EvidenceStream, SignScales
 from donkey_aicc.calibration.alarm_policy import PERSISTENCE
-from donkey_aicc.calibration.alarm_signs import WINDOW, fit_reaction, lanes_of, table_signs
+from donkey_aicc.calibration.alarm_signs import WINDOW, SignSettings, fit_reaction, lanes_of, table_signs
 from donkey_aicc.calibration.alarm_threshold import Threshold, conformal_threshold
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.hazard import LEAST_DEPARTURES, HazardModel, fit_hazard
@@ -45,19 +45,19 @@ def fit_alarm(
     """
     strict = fresh is not None
     scale, held_out = (nominal, fresh) if fresh is not None else _halves(nominal)
-    reaction = fit_reaction(scale)
-    scales = SignScales.fit(_calm_signs(scale, statistics, reaction), scale.sequence)
-    own, held = (table_evidence(table, statistics, reaction, scales) for table in (scale, held_out))
+    settings = SignSettings(fit_reaction(scale))
+    scales = SignScales.fit(_calm_signs(scale, statistics, settings), scale.sequence)
+    own, held = (table_evidence(table, statistics, settings, scales) for table in (scale, held_out))
     hazard, note, stop_hazard, unit = None, "absent, because no driven faults were given (calibrate --driven)", 0.0, 1.0
     if driven is not None:
-        faulty = table_evidence(driven, statistics, reaction, scales)
+        faulty = table_evidence(driven, statistics, settings, scales)
         hazard, note = _fit_hazard(driven, [own, faulty])
         if hazard is not None:
             stop_hazard = _stop_hazard(driven, faulty, hazard)
             unit = max(float(hazard.logit(own.evidence.features).max()), LEAST_HAZARD_UNIT)
     model = AlarmModel(
         scales=scales,
-        reaction=reaction,
+        signs=settings,
         hazard=hazard,
         hazard_unit=unit,
         watch=Threshold(1.0, 0.5, 0),
@@ -85,15 +85,13 @@ def add_alarm(
     calibrator.alarm = fit_alarm(nominal, calibrator.statistics, fresh=fresh, driven=driven)
 
 
-def table_evidence(
-    table: ScoreTable, statistics: ScoreStatistics, reaction: np.ndarray | None, scales: SignScales
-) -> TableEvidence:
+def table_evidence(table: ScoreTable, statistics: ScoreStatistics, settings: SignSettings, scales: SignScales) -> TableEvidence:
     """By the very code that runs on the car."""
     horizons = tuple(int(step) for step in table.horizons)
-    signs = table_signs(table, statistics, reaction)
+    signs = table_signs(table, statistics, settings)
     spread = statistics.scores(table).get("tta_spread") if np.isfinite(table.tta_spread).all() else None
     rows, going = lanes_of(table)
-    stream = EvidenceStream(scales, horizons, len(rows))
+    stream = EvidenceStream(scales, horizons, len(rows), settings.window)
     parts: list[np.ndarray] | None = None
     for column, alive in zip(rows.T, going.T, strict=True):
         found = stream.update(signs[column], table.p_tta[column], None if spread is None else spread[column])
@@ -120,7 +118,7 @@ def persistent(score: np.ndarray) -> np.ndarray:
 def drive_maxima(table: ScoreTable, score: np.ndarray, departs: np.ndarray) -> np.ndarray:
     """(drives,) the largest persistent score of each nominal drive; what leads to a real departure is no false alarm."""
     near = (departs == 1.0).any(axis=1) | (table.departed == 1.0)
-    for name in table.sequences():  # and the second in which the signs still remember it
+    for name in table.sequences():  # and as long as the signs still remember it
         own = np.flatnonzero(table.sequence == name)
         for out in np.flatnonzero(table.departed[own] == 1.0):
             near[own[out : out + 2 * WINDOW]] = True
@@ -135,9 +133,9 @@ def _halves(nominal: ScoreTable) -> tuple[ScoreTable, ScoreTable]:
     return nominal.of_sequences(names[::2]), nominal.of_sequences(names[1::2])
 
 
-def _calm_signs(table: ScoreTable, statistics: ScoreStatistics, reaction: np.ndarray | None) -> np.ndarray:
+def _calm_signs(table: ScoreTable, statistics: ScoreStatistics, settings: SignSettings) -> np.ndarray:
     """Without what goes on around a departure: that is not how nominal driving looks."""
-    signs = table_signs(table, statistics, reaction)
+    signs = table_signs(table, statistics, settings)
     for name in table.sequences():
         own = np.flatnonzero(table.sequence == name)
         for out in np.flatnonzero(table.departed[own] == 1.0):

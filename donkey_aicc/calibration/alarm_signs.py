@@ -1,7 +1,7 @@
 """Signs: what the alarm looks at. Each is a number per frame that says how the last second went, or the last context.
 
-Fast signs are means over one second of things measured on single frames, so that what they tell of a fault is over a second
-after the fault is. Slow signs are the paper's scores, which look back over the whole context.
+Fast signs are means over half a second of things measured on single frames, so that what they tell of a fault is over half a
+second after the fault is. Slow signs are the paper's scores, which look back over the whole context.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,7 @@ from donkey_aicc.scoring.frame_stats import FRAME_STATS
 from donkey_aicc.scoring.ring import Ring
 from donkey_aicc.scoring.score_table import ScoreTable
 
-WINDOW = 20  # frames: one second at 20 Hz
-LEAST_KNOWN = WINDOW // 2  # of a full window's frames, or its mean is not known
+WINDOW = 10  # frames: half a second at 20 Hz. Twice as long, an alarm comes later and ends later, and is no surer
 ROLLING_FRAMES = 40  # with throttle before the car counts as rolling: a standing start takes that long
 STANDING_THROTTLE = 0.02
 REACTION_LAGS = 10  # frames of steering that the sideways movement of the picture may follow
@@ -60,22 +59,31 @@ _STATS = [FRAME_STATS.index(name) for name in _MEANS]
 _TURN = FRAME_STATS.index("turn_px")
 
 
-class SignStream:
-    """Signs of L lanes, frame by frame: (L, len(SIGNS)), NaN where nothing is known yet.
+@dataclass(frozen=True)
+class SignSettings:
+    """How signs are computed; part of the fitted alarm.
 
     reaction: (1 + REACTION_LAGS,) offset and weights of the steering now, one frame ago ... that predict turn_px; None leaves
-    the sign out.
+    the sign out. window: frames of the fast signs' means.
     """
 
-    def __init__(self, lanes: int = 1, reaction: np.ndarray | None = None) -> None:
-        self._lanes, self._reaction = lanes, reaction
+    reaction: np.ndarray | None = None
+    window: int = WINDOW
+
+
+class SignStream:
+    """Signs of L lanes, frame by frame: (L, len(SIGNS)), NaN where nothing is known yet."""
+
+    def __init__(self, lanes: int = 1, settings: SignSettings | None = None) -> None:
+        self._lanes, self._settings = lanes, settings or SignSettings()
         self.reset()
 
     def reset(self) -> None:
         """A new sequence starts in every lane."""
-        self._stats = Ring(self._lanes, WINDOW, (len(_MEANS),))
-        self._missed = Ring(self._lanes, WINDOW)  # |turn_px - what the steering let expect|
-        self._steering = Ring(self._lanes, WINDOW)
+        window = self._settings.window
+        self._stats = Ring(self._lanes, window, (len(_MEANS),))
+        self._missed = Ring(self._lanes, window)  # |turn_px - what the steering let expect|
+        self._steering = Ring(self._lanes, max(window, REACTION_LAGS))
         self._rolling = np.zeros(self._lanes, dtype=np.int64)  # frames with throttle in a row
         self._frames = 0
 
@@ -95,14 +103,14 @@ class SignStream:
             readings[:, _MEANS.index("motion")] = np.nan
         self._stats.append(readings)
         self._missed.append(np.full(self._lanes, np.nan) if unseen else self._turn_missed(stats[:, _TURN]))
-        means = known_mean(self._stats.window())
+        means = known_mean(self._stats.window(), self._settings.window)
         found = np.column_stack(
             [
                 means[:, :PICTURE],
                 np.full(self._lanes, np.nan),
                 means[:, PICTURE:],
                 self._jerk(),
-                known_mean(self._missed.window()),
+                known_mean(self._missed.window(), self._settings.window),
                 slow,
             ]
         )
@@ -111,25 +119,25 @@ class SignStream:
         return np.where(needs & ~rolling[:, None], np.nan, found)
 
     def _jerk(self) -> np.ndarray:
-        if self._steering.window().shape[1] < WINDOW:
+        steering = self._steering.window()[:, -self._settings.window :]
+        if steering.shape[1] < self._settings.window:
             return np.full(self._lanes, np.nan)
-        steering = self._steering.window()
         # Root mean square, so that the first big jerk of a fault already counts.
         return np.sqrt(((steering[:, 2:] - 2 * steering[:, 1:-1] + steering[:, :-2]) ** 2).mean(axis=1))
 
     def _turn_missed(self, turn_px: np.ndarray) -> np.ndarray:
-        steering = self._steering.window()
-        if self._reaction is None or steering.shape[1] < REACTION_LAGS:
+        steering, weights = self._steering.window(), self._settings.reaction
+        if weights is None or steering.shape[1] < REACTION_LAGS:
             return np.full(self._lanes, np.nan)
-        return np.abs(turn_px - self._reaction[0] - steering[:, : -REACTION_LAGS - 1 : -1] @ self._reaction[1:])
+        return np.abs(turn_px - weights[0] - steering[:, : -REACTION_LAGS - 1 : -1] @ weights[1:])
 
 
-def known_mean(window: np.ndarray) -> np.ndarray:
-    """(L, n, ...) -> (L, ...): mean of what is known; NaN until the window is full, and where less than half of it is known."""
+def known_mean(window: np.ndarray, full: int) -> np.ndarray:
+    """(L, n, ...) -> (L, ...): mean of what is known; NaN until n is `full`, and where less than half of it is known."""
     known = np.isfinite(window)
-    count = known.sum(axis=1) if window.shape[1] == WINDOW else np.zeros(1)
+    count = known.sum(axis=1) if window.shape[1] == full else np.zeros(1)
     total = np.where(known, window, 0.0).sum(axis=1)
-    return np.where(count >= LEAST_KNOWN, total / np.maximum(count, 1), np.nan)
+    return np.where(count >= full // 2, total / np.maximum(count, 1), np.nan)
 
 
 def slow_signs(statistics: ScoreStatistics, rho_raw: np.ndarray, features: np.ndarray, latent: np.ndarray) -> np.ndarray:
@@ -144,13 +152,13 @@ def slow_signs(statistics: ScoreStatistics, rho_raw: np.ndarray, features: np.nd
     return np.where(np.isfinite(found), found, np.nan)
 
 
-def table_signs(table: ScoreTable, statistics: ScoreStatistics, reaction: np.ndarray | None) -> np.ndarray:
+def table_signs(table: ScoreTable, statistics: ScoreStatistics, settings: SignSettings) -> np.ndarray:
     """(N, len(SIGNS)) of every row, by the very code that runs on the car; rows of a sequence must stand in driving order."""
     slow = slow_signs(statistics, table.rho_raw, table.features, table.latent)
     slow[~table.valid.astype(bool)] = np.nan  # as on the car: no context, no slow sign
     found = np.full((len(table), len(SIGNS)), np.nan)
     rows, going = lanes_of(table)
-    stream = SignStream(len(rows), reaction)
+    stream = SignStream(len(rows), settings)
     for column, alive in zip(rows.T, going.T, strict=True):
         signs = stream.update(table.frame_stats[column], table.actions[column], slow[column])
         found[column[alive]] = signs[alive]

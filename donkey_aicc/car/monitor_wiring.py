@@ -78,7 +78,7 @@ def _make_scorer(car: Assembly, monitor: Monitor, intake: "FrameIntake", first: 
         threads=config.scorer_threads,
         intake=intake,
         right_of_way=first if config.scorer_threaded else None,
-        reaction=calibrator.alarm.reaction if calibrator is not None and calibrator.alarm is not None else None,
+        signs=calibrator.alarm.signs if calibrator is not None and calibrator.alarm is not None else None,
     )
 
 

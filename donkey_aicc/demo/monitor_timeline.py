@@ -9,6 +9,7 @@ from donkey_aicc import channels
 from donkey_aicc.demo.recorded_drive import RecordedDrive
 from donkey_aicc.files import atomic_path
 
+MEMORY_S = 5.0  # rho and delta look back this long
 LABELLED_S = 3.0  # shorter pauses are shaded without a word
 COLOURS = {"dark": "#5b5f97", "blur": "#2a9d8f", "bias": "#e76f51", "latency": "#e9a820"}
 
@@ -57,9 +58,16 @@ def _certainty(vectors: list[list[float] | None]) -> np.ndarray:
 
 
 def summary_rows(timeline: Timeline) -> list[tuple[str, float, float, float, float, float]]:
-    """(name, certainty, raw certainty, rho, delta, |cte|): means over valid nominal ticks, then over each interval."""
-    nominal = timeline.ready & np.array([not name for name in timeline.protocol])
-    rows = [("nominal", *_means(timeline, nominal))]
+    """(name, certainty, raw certainty, rho, delta, |cte|): means over valid nominal ticks, then over each interval.
+
+    `after` are the seconds behind a fault in which rho and delta still see it: they are not nominal.
+    """
+    calm = np.array([not name for name in timeline.protocol])
+    after = np.zeros_like(calm)
+    for _, _, stop in timeline.intervals():
+        after |= calm & (timeline.time_s > stop) & (timeline.time_s <= stop + MEMORY_S)
+    rows = [(name, *_means(timeline, timeline.ready & own)) for name, own in (("nominal", calm & ~after), ("after", after))]
+    rows = rows if after.any() else rows[:1]
     for name, start, stop in timeline.intervals():
         inside = timeline.ready & (timeline.time_s >= start) & (timeline.time_s <= stop)
         rows.append((name, *_means(timeline, inside)))

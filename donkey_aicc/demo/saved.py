@@ -77,7 +77,7 @@ def draw_pair(track: Track, without: np.ndarray, with_governor: np.ndarray, begi
     axis.plot(
         *with_governor[min(begin, len(with_governor) - 1)], marker="v", color="#444444", markersize=9, label="the fault begins"
     )
-    axis.legend(loc="center", frameon=False)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     axis.set_title(title)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=100, format="png")

@@ -13,7 +13,7 @@ import numpy as np
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car.new_car import create_car
 from donkey_aicc.demo.demo_movie import make_movie
-from donkey_aicc.demo.monitor_timeline import Timeline, draw_timeline, read_timeline, summary_rows
+from donkey_aicc.demo.monitor_timeline import MEMORY_S, Timeline, draw_timeline, read_timeline, summary_rows
 from donkey_aicc.demo.recorded_drive import RecordedDrive, read_drive
 from donkey_aicc.demo.saved import draw_pair, story_of, told
 from donkey_aicc.errors import AiccError
@@ -131,3 +131,4 @@ def _print_timeline(timeline: Timeline, out: Path) -> None:
     for name, certainty, raw, rho, delta, cte_m in summary_rows(timeline):
         print(f"{name:<10}{certainty:>10.2f}{raw:>8.2f}{rho:>8.2f}{delta:>8.2f}{cte_m:>10.2f}")
     print("\nCertainty is max(c, 1 - c) of the calibrated confidence: 1 is sure either way, 0.5 means it cannot tell.")
+    print(f"after: the {MEMORY_S:.0f} s behind each fault, in which rho and delta still see it")

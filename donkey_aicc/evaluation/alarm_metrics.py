@@ -24,7 +24,7 @@ def measure_alarm(calibrator: Calibrator | None, tables: Mapping[str, ScoreTable
         return {"reason": NO_ALARM}
     model, found = calibrator.alarm, {}
     for name, table in tables.items():
-        evidence = table_evidence(table, calibrator.statistics, model.reaction, model.scales)
+        evidence = table_evidence(table, calibrator.statistics, model.signs, model.scales)
         found[name] = _hazard(model, evidence) | _alarm(model, table, evidence, rate_hz)
     promises = {level: rounded(getattr(model, level).promise) for level in ("watch", "danger")}
     return {"conditions": found, "promises": promises, "hazard": model.note or "fitted on driven faults"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm_signs import SignStream, slow_signs
+from donkey_aicc.calibration.alarm_signs import SignSettings, SignStream, slow_signs
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.limits import drive_command
@@ -79,10 +79,10 @@ class MonitorStream:
         statistics: ScoreStatistics | None,
         settings: ScoreSettings,
         *,
-        reaction: np.ndarray | None = None,
+        signs: SignSettings | None = None,
         pause: Callable[[], None] | None = None,
     ) -> None:
-        self._signs = SignStream(1, reaction)
+        self._signs = SignStream(1, signs)
         self._stream = StreamScorer(runtime, settings, pause=pause)
         self._statistics = statistics
         if statistics is not None:
@@ -118,16 +118,16 @@ class MonitorStream:
             known.get("rho", MAXIMAL),
             known.get("delta", MAXIMAL),
             known,
-            self._signs_of(found, frame),
+            self._signs_of(found, frame, unseen),
             self._statistics.dynamics.standardised(found.features[0]),
             None if error is None else error[0],
         )
 
-    def _signs_of(self, found: FrameScores, frame: Frame) -> list[float | None]:
+    def _signs_of(self, found: FrameScores, frame: Frame, unseen: Sequence[Frame]) -> list[float | None]:
         assert self._statistics is not None
         slow = slow_signs(self._statistics, found.rho_raw, found.features, found.latent)
         slow[~found.valid] = np.nan
-        signs = self._signs.update(found.frame_stats, frame.command, slow)[0]
+        signs = self._signs.update(found.frame_stats, frame.command, slow, [each.command for each in unseen])[0]
         return [value if np.isfinite(value) else None for value in signs.tolist()]
 
     def _state(self, warmed_up: bool, rollout_age_frames: int, finite: bool) -> str:

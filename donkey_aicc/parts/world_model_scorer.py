@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from donkey_aicc.calibration.alarm_signs import SignSettings
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.runtime import Runtime, runtime_of
@@ -64,7 +63,7 @@ class WorldModelScorer:
         lower: Sequence[tuple[ScoreSettings, ScoreStatistics | None]] = (),
         intake: FrameIntake | None = None,
         right_of_way: RightOfWay | None = None,
-        reaction: np.ndarray | None = None,
+        signs: SignSettings | None = None,
         make_stream: Callable[..., Any] | None = None,
     ) -> None:
         if threads < 1:
@@ -74,7 +73,7 @@ class WorldModelScorer:
 
         def stream(pause: Callable[[], None] | None = None) -> MonitorStream:
             now_settings, now_statistics = self._grades[0]
-            return MonitorStream(runtime, now_statistics, now_settings, reaction=reaction, pause=pause)
+            return MonitorStream(runtime, now_statistics, now_settings, signs=signs, pause=pause)
 
         self._make_stream = make_stream or stream
         self.intake = intake or FrameIntake()

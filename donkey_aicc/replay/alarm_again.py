@@ -17,7 +17,7 @@ def alarm_again(table: ScoreTable, calibrator: "Calibrator") -> tuple[dict[str, 
     if calibrator.alarm is None or calibrator.statistics is None:
         return {}, {}
     horizons = tuple(int(step) for step in table.horizons)
-    signs = table_signs(table, calibrator.statistics, calibrator.alarm.reaction)
+    signs = table_signs(table, calibrator.statistics, calibrator.alarm.signs)
     spread = calibrator.statistics.scores(table).get("tta_spread")
     stream = AlarmStream(calibrator.alarm, horizons)
     hazard = np.full((len(table), len(horizons)), np.nan)

@@ -58,7 +58,7 @@ class GovernedCar:
             raise AiccError("the bundle's calibrator has no alarm; make it with donkey-aicc calibrate")
         settings, runtime = calibrator.settings, runtime_of(nets)
         self._scorer = WorldModelScorer(
-            runtime, calibrator.statistics, settings, intake=FrameIntake(tick_s=TICK_S), reaction=alarm.reaction
+            runtime, calibrator.statistics, settings, intake=FrameIntake(tick_s=TICK_S), signs=alarm.signs
         )
         self._newest = NewestScores(self._scorer)
         self._tta = TTA(

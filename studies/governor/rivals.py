@@ -56,7 +56,7 @@ def make_rivals(calibrator: Calibrator, nominal: ScoreTable) -> dict[str, Rival]
     if calibrator.alarm is None or calibrator.statistics is None:
         raise AiccError("the bundle's calibrator has no alarm; make it with donkey-aicc calibrate --driven --alarm-drives")
     model = calibrator.alarm
-    departs = table_evidence(nominal, calibrator.statistics, model.reaction, model.scales).departs
+    departs = table_evidence(nominal, calibrator.statistics, model.signs, model.scales).departs
     scaled = make_calibrator("temperature").fit(nominal)
     rivals = {}
     for name, kind in ((RAW, None), (SCALED, scaled), (CONFIDENCE, calibrator)):

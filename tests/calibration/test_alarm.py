@@ -38,7 +38,7 @@ def model(nominal, statistics):
 
 def play(model, table, statistics):
     """Readings of the table's single drive."""
-    signs = table_signs(table, statistics, model.reaction)
+    signs = table_signs(table, statistics, model.signs)
     stream = AlarmStream(model, tuple(table.horizons.tolist()))
     return [stream.step(row, p, 0.0) for row, p in zip(signs, table.p_tta, strict=True)]
 
@@ -76,11 +76,11 @@ def test_a_standing_start_is_no_anomaly(nominal, statistics, model):
 def test_car_and_table_compute_the_same(nominal, statistics, model):
     one = nominal.of_sequences(nominal.sequences()[:1])
     slow = slow_signs(statistics, one.rho_raw, one.features, one.latent)
-    stream = SignStream(1, model.reaction)
+    stream = SignStream(1, model.signs)
     live = np.concatenate([stream.update(one.frame_stats[[i]], one.actions[[i]], slow[[i]]) for i in range(len(one))])
-    offline = table_signs(nominal, statistics, model.reaction)[nominal.sequence == one.sequence[0]]
+    offline = table_signs(nominal, statistics, model.signs)[nominal.sequence == one.sequence[0]]
     assert live == pytest.approx(offline, nan_ok=True)
-    scores = model.score(table_evidence(one, statistics, model.reaction, model.scales).evidence)
+    scores = model.score(table_evidence(one, statistics, model.signs, model.scales).evidence)
     spread = statistics.scores(one)["tta_spread"]
     alarm = AlarmStream(model, tuple(one.horizons.tolist()))
     assert [alarm.step(*row).score for row in zip(live, one.p_tta, spread, strict=True)] == pytest.approx(scores.tolist())
@@ -88,7 +88,7 @@ def test_car_and_table_compute_the_same(nominal, statistics, model):
 
 def test_dropped_frames_are_not_taken_for_motion(model):
     """Frames that a slow computer left out: the jump between the two around them says nothing."""
-    stream = SignStream(1, model.reaction)
+    stream = SignStream(1, model.signs)
     calm, jump = np.zeros((1, 8)), np.zeros((1, 8))
     jump[0, MOTION] = 5.0
     action, slow = np.array([[0.0, 0.4]]), np.full((1, 4), np.nan)

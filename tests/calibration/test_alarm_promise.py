@@ -94,7 +94,7 @@ def test_the_promise_of_the_whole_pipeline_by_simulation():
         statistics = ScoreStatistics.fit(nominal)
         model = fit_alarm(nominal, statistics, fresh=fresh)
         test = alarm_table(rng, drives, 160, prefix="test")
-        found = table_evidence(test, statistics, model.reaction, model.scales)
+        found = table_evidence(test, statistics, model.signs, model.scales)
         largest = drive_maxima(test, model.score(found.evidence), found.departs)
         for level in wrong:
             wrong[level] += int((largest > getattr(model, level).value).sum())

@@ -60,8 +60,9 @@ def test_the_governor_saves_a_drive(tmp_path):
 
 
 def test_a_car_is_made_driven_and_drawn(tmp_path, capsys):
-    summary = show(tmp_path / "out", laps=1, inject="dark:3@8s-12s", fault=None)
+    summary = show(tmp_path / "out", laps=1, inject="dark:3@9s-13s", fault=None)
     assert len(summary["lap_times_s"]) == 1 and summary["wall_hits"] == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"drive.gif", "drive.png", "timeline.png", "tub"}
     rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if line[:4] in ("dark", "nomi")}
+    assert float(rows["dark"][1]) < float(rows["nominal"][1]) - 0.05, "a darkened camera must make the monitor less sure"
     assert float(rows["dark"][3]) > float(rows["nominal"][3]), "a darkened camera must read as an anomaly"

@@ -28,7 +28,7 @@ def test_departures_are_announced_and_the_hazard_tells_them_apart(calibrator):
     found = measure_alarm(calibrator, tables)
     dark, nominal = found["conditions"]["dark"], found["conditions"]["nominal"]
     assert (dark["departures"], dark["announced"]) == (5, 5) and 2.0 < dark["median_lead_s"]["value"] < 3.5
-    assert dark["hazard_auroc"]["value"] > 0.9 and dark["hazard_nll"]["value"] < 0.6
+    assert dark["hazard_auroc"]["value"] > 0.85 and dark["hazard_nll"]["value"] < 0.6
     assert nominal["alarmed_drives"] == 0 and nominal["departures"] == 0
     assert nominal["hazard_auroc"] == {"value": None, "reason": "no departure at any horizon"}
     json.dumps(found, allow_nan=False)
