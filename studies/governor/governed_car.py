@@ -80,6 +80,7 @@ class GovernedCar:
         """All governors at the start of their watch; the monitor keeps what it has seen."""
         self.seats = {name: self._seat(rival) for name, rival in self._rivals.items()}
         self.acting: str | None = None
+        self.level = "none"  # of the alarm, whoever listens
         self.hazard: list[float] = []
 
     def _seat(self, rival: Rival | None) -> Seat:
@@ -120,11 +121,11 @@ class GovernedCar:
         """The throttle that each governor would send."""
         rho, delta, age_s, _, state, scores, signs = self._newest.run()
         p_tta, p_safe, frame_scores = self._tta.run(seen, command[0])
-        self.hazard, level, reason = self._alarm.run(signs, p_tta, frame_scores, state, age_s)
+        self.hazard, self.level, reason = self._alarm.run(signs, p_tta, frame_scores, state, age_s)
         known = {**scores, **frame_scores, "rho": rho, "delta": delta} if scores else {}
         throttles = {}
         for name, seat in self.seats.items():
-            seat.level, seat.reason = level, reason
+            seat.level, seat.reason = self.level, reason
             if seat.rival is not None and seat.policy is not None:
                 seat.level = seat.policy.step(seat.rival.score(p_safe, p_tta, known, self._horizons))
             throttles[name], seat.action = seat.governor.run(seat.level, self.hazard, command[1], PILOT)

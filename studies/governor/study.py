@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.calibrator_file import load_calibrator
+from donkey_aicc.calibration.score_cache import score_once
 from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.files import write_json
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.runtime import open_runtime
 from donkey_aicc.progress import progress
-from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import LIGHT, ScoreSettings
 from donkey_aicc.tubs.load import load_drives
@@ -71,7 +71,7 @@ def run_track(
     calibrator = load_calibrator(bundle, grade)
     rivals: Mapping[str, Rival] = {}
     if set(preset.governors) - {OFF, OURS}:
-        rivals = make_rivals(calibrator, _nominal_table(bundle, calibrator.settings, nominal, out / f"nominal-{track}.npz"))
+        rivals = make_rivals(calibrator, _nominal_table(bundle, calibrator.settings, nominal))
         write_json(out / f"thresholds-{track}.json", about(rivals))
     frames = preset.nominal_frames or (calibrator.alarm.stretch if calibrator.alarm is not None else 0)
     jobs = []
@@ -115,13 +115,8 @@ def _file(out: Path, case: Case) -> Path:
     return out / "drives" / f"{case.name}.json"
 
 
-def _nominal_table(bundle: Bundle, settings: ScoreSettings, source: str, path: Path) -> ScoreTable:
-    """source: a folder of nominal tubs, or the table of their scores (calibrate --tables)."""
-    if source.endswith(".npz"):
-        return ScoreTable.load(Path(source))
-    if not path.exists():
-        manifest = bundle.manifest
-        drives = load_drives([source], tau=manifest.tau, cte_centre=manifest.cte_centre).sequences
-        path.parent.mkdir(parents=True, exist_ok=True)
-        score_drives(bundle, drives, settings=settings, title="scoring nominal drives").save(path)
-    return ScoreTable.load(path)
+def _nominal_table(bundle: Bundle, settings: ScoreSettings, tubs: str) -> ScoreTable:
+    """Where calibrate scored the same drives, its table is taken."""
+    manifest = bundle.manifest
+    labels = {"tau": manifest.tau, "cte_centre": manifest.cte_centre, "lane_half_width": manifest.lane_half_width}
+    return score_once(bundle, load_drives([tubs], **labels).sequences, settings=settings, title="scoring nominal drives")
