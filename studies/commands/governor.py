@@ -8,9 +8,7 @@ _EACH = "; {track} stands for the name of the track"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bundle", required=True, help="bundle with an alarm (calibrate --driven --alarm-drives)" + _EACH)
-    parser.add_argument(
-        "--nominal", required=True, metavar="TUBS", help="the alarm drives: the rivals' thresholds" + _EACH
-    )
+    parser.add_argument("--nominal", required=True, metavar="TUBS", help="the alarm drives: the rivals' thresholds" + _EACH)
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of drives, table and picture; running again goes on")
     parser.add_argument("--preset", default="full", help="full (default), small, pair (only with and without) or tiny")
     parser.add_argument("--tracks", nargs="+", default=[], metavar="TRACK", help="these instead of the four")

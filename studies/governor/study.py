@@ -117,6 +117,6 @@ def _file(out: Path, case: Case) -> Path:
 
 def _nominal_table(bundle: Bundle, settings: ScoreSettings, tubs: str) -> ScoreTable:
     """Where calibrate scored the same drives, its table is taken."""
-    manifest = bundle.manifest
-    labels = {"tau": manifest.tau, "cte_centre": manifest.cte_centre, "lane_half_width": manifest.lane_half_width}
-    return score_once(bundle, load_drives([tubs], **labels).sequences, settings=settings, title="scoring nominal drives")
+    known = bundle.manifest
+    found = load_drives([tubs], tau=known.tau, cte_centre=known.cte_centre, lane_half_width=known.lane_half_width)
+    return score_once(bundle, found.sequences, settings=settings, title="scoring nominal drives")
