@@ -10,8 +10,10 @@ from studies.real_car.natural_shift import ROWS
 
 OPENING = """# A real car
 
-Made by `python -m studies real-car` (size `{size}`, predictor `{predictor}`, seed {seed}) from its `report/real_car.json`.
+Made by `python -m studies real-car` (size `{size}`, predictor `{predictor}`) from its `report/real_car.json`.
 Data: {data}. {source}
+
+Scores: {samples} dropout samples, a rollout of {rollout_steps} frames every {rollout_every}, {views} views.
 
 The nets are trained on one share of the drives. Everything below is measured on other drives of the same recording, or on
 other tubs. Intervals are 95 % and come from drawing whole drives anew.
@@ -40,9 +42,9 @@ def write_page(path: Path, results: dict[str, Any], report: Path, source: str = 
 
 def page(results: dict[str, Any], pictures: list[str], source: str = "") -> str:
     about = results["about"]
-    named = {"size": about["size"], "predictor": about["predictor"], "seed": about["seed"], "data": ", ".join(about["data"])}
+    named = {"size": about["size"], "predictor": about["predictor"], "data": ", ".join(about["data"])}
     said = f"Source of the recording and of the pictures: {source}." if source else ""
-    parts = [OPENING.format(**named, source=said), _goals(results), _training(results)]
+    parts = [OPENING.format(**named, **results["scoring"], source=said), _goals(results), _training(results)]
     parts += [f"![{SHOWN_PICTURES[Path(name).name]}]({name})\n" for name in pictures]
     parts += [_predictors(results), _detection(results), _severity(results), _maximum(results), _calibration(results)]
     return "\n".join([*parts, _shifts(results)]).rstrip() + "\n"

@@ -59,6 +59,7 @@ def evaluate_study(study: RealCar) -> Results:
     drives = len(usable(calibration).sequences())
     results: Results = {
         "about": study.about(),
+        "scoring": size.scoring.to_json(),
         "training": {"metrics": manifest.metrics, "gate": manifest.gate, "data": manifest.data, "settings": manifest.settings},
         "predictors": read_json(layout.out / "kinds" / RESULT, "run again"),
         "calibration_drives": {"count": drives, "note": too_few_drives(drives)},

@@ -7,6 +7,7 @@ from donkey_aicc.calibration.pool import build_pool
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.tubs.load import load_drives
 from studies.real_car import goals
 from studies.real_car.natural_shift import at_maximum, by_severity, describe_shift, told_apart
@@ -94,6 +95,7 @@ def made_up_results(shifted, results):
     horizon = {"direct": kinds, "history": kinds | {"value": 0.93}, "present": kinds, "gain": {"low": 0.01, "high": 0.05}}
     return {
         "about": {"data": ["tub"], "size": "tiny", "predictor": "history", "seed": 0},
+        "scoring": ScoreSettings(samples=7).to_json(),
         "training": {
             "metrics": {"test": {"vae_mse": 0.003}},
             "gate": {"passed": False, "reason": "no better at k = 10"},
@@ -119,7 +121,15 @@ def test_goals_say_what_was_measured_and_the_page_shows_it(shifted, results, tmp
     assert verdicts["AUROC of the safety predictor on held-out drives at k = 5"] is True
     assert verdicts["OOD AUROC of two-sided rho on another room: attic"] is None
     text = page(made, ["real_car/rollout.png"], "public recording")
-    for words in ("**missed**", "public recording", "0.930 [0.800, 0.950]", "delta | 30.0 %", "too short", "open loop"):
+    for words in (
+        "**missed**",
+        "7 dropout samples",
+        "public recording",
+        "0.930 [0.800, 0.950]",
+        "delta | 30.0 %",
+        "too short",
+        "open loop",
+    ):
         assert words in text
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / "rollout.png").write_bytes(b"picture")
