@@ -1,6 +1,6 @@
 """Memory and start of the whole drive process, seen from outside: `python manage.py drive` as on a car.
 
-    python benchmarks/bench_memory.py [BUNDLE]     (default: the shipped reference bundle; Linux only)
+    python -m benchmarks.bench_memory [BUNDLE]     (default: the shipped reference bundle; Linux only)
 
 The car has donkeycar's MOCK camera and drive train, web page, cockpit and tub, and nobody drives it. Once without the
 monitor, then once with every grade of the bundle. Ready: from the call to the line that donkey_aicc prints right before the
@@ -16,8 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench_loop import free_port
-
+from benchmarks.bench_loop import free_port
 from donkey_aicc.calibration.calibrator_file import fitted_grades
 from donkey_aicc.car.bundles import bundle_path
 from donkey_aicc.car.new_car import create_car

@@ -1,13 +1,12 @@
-"""Scoring on one thread: each part, the stream, a batch, and how many times faster that is than cold starts.
+"""Scoring on one thread of torch: each part and a batch. bench_grades.py has the car's runtime and the ratios to cold starts.
 
-    python benchmarks/bench_scoring.py [BUNDLE TUB...]
+    python -m benchmarks.bench_scoring [BUNDLE TUB...]
 
 Without a bundle the nets are untrained and the frames made up: the cost is the same. With nominal tubs it also measures
 what the living states' longer memory changes. Times are this process's own CPU time, because other work on the machine
 would distort the wall clock.
 """
 
-import copy
 import sys
 import time
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from benchmarks.cold_start import cold_start_scores, memory_difference
+from benchmarks.cold_start import memory_difference
 from benchmarks.runtime import cost_ms, step_ms
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
@@ -36,8 +35,6 @@ from donkey_aicc.tubs.drive import Drive, make_drive
 from donkey_aicc.tubs.load import load_drives
 
 SETTINGS, LANES = ScoreSettings(), BatchSettings().lanes
-TARGET_RATIO = 50.0
-TURNS = 5
 
 
 def untrained_bundle() -> SimpleNamespace:
@@ -84,42 +81,12 @@ def stream_ms(bundle: Bundle, drives: list[Drive], frames: int) -> float:
     return 1e3 * (time.process_time() - start) / (frames * len(drives))
 
 
-def print_ratios(bundle: Bundle, drives: list[Drive]) -> None:
-    """Streaming and batch against two cold starts: a straightforward one, and one with the net's own fast convolution.
-
-    They take turns, and the medians count: the speed of a shared machine changes from one second to the next.
-    """
-    plain = copy.copy(bundle)
-    plain.dynamics = copy.deepcopy(bundle.dynamics)
-    plain.dynamics.convolve_directly()
-    turns = {
-        "cold start, plain convolution": lambda: cost_ms(
-            lambda: cold_start_scores(plain, drives[0], SETTINGS.context, SETTINGS), 1
-        ),
-        "cold start, fast convolution": lambda: cost_ms(
-            lambda: cold_start_scores(bundle, drives[0], SETTINGS.context, SETTINGS), 1
-        ),
-        "streaming, one lane": lambda: stream_ms(bundle, drives[:1], 2 * SETTINGS.rollout_every),
-        f"batch of {LANES} lanes": lambda: stream_ms(bundle, drives, SETTINGS.rollout_every),
-    }
-    taken = [[measure() for measure in turns.values()] for _ in range(TURNS)]
-    found = dict(zip(turns, np.median(taken, axis=0).tolist(), strict=True))
-    cold_plain, cold_fast, *_ = found.values()
-    print(f"scores at S = {SETTINGS.samples}, K = {SETTINGS.rollout_steps}, a rollout every {SETTINGS.rollout_every} frames:")
-    for name, ms in found.items():
-        line = f"scores, {name + ':':<31}{ms:8.1f} ms/frame"
-        if not name.startswith("cold"):
-            ratios = f"{cold_plain / ms:.0f}x cheaper than the plain cold start, {cold_fast / ms:.0f}x than the fast one"
-            line += f" amortised, {ratios} (wanted {TARGET_RATIO:.0f}x)"
-        print(line)
-
-
 def main() -> None:
     torch.set_num_threads(1)
     drives = [made_up_drive(SETTINGS.context + 1, number) for number in range(LANES)]
     bundle = Bundle.load(sys.argv[1]) if len(sys.argv) > 1 else untrained_bundle()
     print_parts(bundle, drives[0])
-    print_ratios(bundle, drives)
+    print(f"scores, batch of {LANES} lanes: {stream_ms(bundle, drives, SETTINGS.rollout_every):.1f} ms a frame")
     start = time.process_time()
     score_drives(bundle, [drive.part(0, 20) for drive in drives])
     rate = 20 * len(drives) / (time.process_time() - start)

@@ -22,10 +22,21 @@ import numpy as np
 from docopt import docopt
 
 from donkey_aicc import channels
+from donkey_aicc.parts.by_grade import ByGrade
 from donkey_aicc.parts.states import OK
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
-CONTROL_PATH = ("TTA", "AnomalyCalibrator")  # the safety prediction is one view of the TTA's pass
+# All that the monitor does between camera and motors. The safety prediction is one view of the TTA's pass.
+CONTROL_PATH = (
+    "FrameIntake",
+    "NewestScores",
+    "TTA",
+    "AnomalyCalibrator",
+    "MonitorStatus",
+    "DepartureAlarm",
+    "SafetyGovernor",
+    "CommandLimits",
+)
 
 
 class CpuProfiler(dk.vehicle.PartProfiler):
@@ -100,7 +111,11 @@ def part_times(vehicle: MeasuredVehicle, first: int) -> Iterator[tuple[str, np.n
     """(class name, wall s, CPU s) of every part, in the order of the loop, from its run number `first` on."""
     for part, record in vehicle.profiler.records.items():
         if len(record["times"]) > first:
-            yield type(part).__name__, np.array(record["times"][first:]), np.array(record["cpu"][first:])
+            yield (
+                type(part.now if isinstance(part, ByGrade) else part).__name__,
+                np.array(record["times"][first:]),
+                np.array(record["cpu"][first:]),
+            )
 
 
 def summary(vehicle: MeasuredVehicle, rate_hz: int, warm_up: int) -> dict[str, Any]:
@@ -127,6 +142,7 @@ def summary(vehicle: MeasuredVehicle, rate_hz: int, warm_up: int) -> dict[str, A
         "missed_at_start": int(missed_ticks(began[: warm_up + 1], rate_hz).sum()),
         "drive_s": float(began[-1] - began[0]),
         "counts": vars(scorer.counts),
+        "grade": scorer.grade,
         "age_s": np.percentile(vehicle.age_s[warm_up:], [50, 99]).tolist(),
         "scores_ok": float(np.mean([state == OK for state in vehicle.states[warm_up:]])),
         "peak_memory_mb": used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3),  # macOS counts bytes, Linux kilobytes

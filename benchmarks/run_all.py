@@ -1,8 +1,9 @@
 """Run every benchmarks/bench_*.py, each in its own process, so that none warms caches or threads for the next.
 
-`python benchmarks/run_all.py [TOPIC ...]` runs only bench_<TOPIC>.py.
+`python benchmarks/run_all.py [TOPIC ...]` runs only bench_<TOPIC>.py. With options: `python -m benchmarks.bench_<TOPIC> ...`.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -25,7 +26,9 @@ def run_benchmark(path: Path) -> bool:
     """Run one file and say whether it succeeded; its lines go straight to the terminal."""
     print(f"== {path.stem.removeprefix('bench_')}", flush=True)
     started = time.monotonic()
-    code = subprocess.run([sys.executable, str(path)], check=False).returncode
+    paths = [str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]  # they import each other as benchmarks.<name>
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    code = subprocess.run([sys.executable, str(path)], check=False, env=environment).returncode
     took_s = time.monotonic() - started
     print(f"   {'done' if code == 0 else f'FAILED with exit code {code}'} after {took_s:.1f} s", flush=True)
     return code == 0
