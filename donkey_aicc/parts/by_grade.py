@@ -10,8 +10,13 @@ class ByGrade:
     def __init__(self, parts: Mapping[str, Any], grade: Callable[[], str]) -> None:
         self._parts, self._grade = dict(parts), grade
 
+    @property
+    def now(self) -> Any:
+        """The part whose turn it is."""
+        return self._parts[self._grade()]
+
     def run(self, *inputs: Any) -> Any:
-        return self._parts[self._grade()].run(*inputs)
+        return self.now.run(*inputs)
 
     def shutdown(self) -> None:
         for part in self._parts.values():
@@ -25,4 +30,4 @@ class ByGrade:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self._parts[self._grade()], name)
+        return getattr(self.now, name)

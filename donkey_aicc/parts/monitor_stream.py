@@ -16,7 +16,7 @@ from donkey_aicc.nets.shapes import LATENT_CHANNELS
 from donkey_aicc.parts import states
 from donkey_aicc.parts.frame_intake import SeenFrame
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
-from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.scoring.settings import FULL, ScoreSettings
 from donkey_aicc.scoring.stream import FrameScores, StreamScorer
 
 MAXIMAL = 1.0  # what an unknown score counts as: the scores are clipped to [0, 1]
@@ -68,6 +68,7 @@ class Scored:
     signs: list[float | None] | None = None  # of the alarm, in the order of SIGNS; None unknown
     features: np.ndarray | None = None  # (12,) in nominal standard deviations
     squared_error: np.ndarray | None = None  # (3, 64, 64): where the frame could not be rebuilt
+    grade: str = FULL  # of the scores
 
 
 class MonitorStream:
@@ -87,7 +88,7 @@ class MonitorStream:
         self._statistics = statistics
         if statistics is not None:
             _check_statistics(statistics)
-        self._max_rollout_age = ROLLOUTS_TILL_STALE * settings.rollout_every
+        self._settings = settings
         self._start_sequence()
 
     def _start_sequence(self) -> None:
@@ -97,8 +98,7 @@ class MonitorStream:
     def step_down(self, settings: ScoreSettings, statistics: ScoreStatistics | None) -> None:
         """Go on at a lower grade; what was seen so far still counts."""
         self._stream.step_down(settings)
-        self._statistics = statistics
-        self._max_rollout_age = ROLLOUTS_TILL_STALE * settings.rollout_every
+        self._statistics, self._settings = statistics, settings
 
     def take(self, frame: Frame, unseen: Sequence[Frame] = ()) -> Scored:
         """Score the next frame. unseen: the ones between the last and this, of which only the commands count."""
@@ -106,7 +106,7 @@ class MonitorStream:
             self._start_sequence()
         found = self._stream.step(frame.image[None], frame.command, [each.command for each in unseen])
         if self._statistics is None:
-            return Scored(frame.time_s, states.NO_STATISTICS)
+            return Scored(frame.time_s, states.NO_STATISTICS, grade=self._settings.grade)
         scores = self._statistics.frame_scores(float(found.rho_raw[0]), found.features[0], found.latent[0])
         known = {name: value for name, value in scores.items() if np.isfinite(value)}
         finite = bool(found.valid[0]) and len(known) == len(scores)
@@ -121,6 +121,7 @@ class MonitorStream:
             self._signs_of(found, frame, unseen),
             self._statistics.dynamics.standardised(found.features[0]),
             None if error is None else error[0],
+            self._settings.grade,
         )
 
     def _signs_of(self, found: FrameScores, frame: Frame, unseen: Sequence[Frame]) -> list[float | None]:
@@ -135,7 +136,8 @@ class MonitorStream:
             return states.WARMING_UP
         if not finite:
             return states.NOT_FINITE
-        return states.OK if rollout_age_frames <= self._max_rollout_age else states.STALE
+        stale = rollout_age_frames > ROLLOUTS_TILL_STALE * self._settings.rollout_every
+        return states.STALE if stale else states.OK
 
 
 def _check_statistics(statistics: ScoreStatistics) -> None:

@@ -88,6 +88,8 @@ class WorldModelScorer:
         """As before the first tick of a drive."""
         self._queue = Backlog()
         self._slow = ""
+        self._told_slow = False
+        self.grade = self._grades[0][0].grade  # of the scores that were handed out last: whoever reads them goes by it
         self._result: Scored | None = None
         self._stream: MonitorStream | None = None  # of the unthreaded mode
         self._owner: object | None = None  # the one update() that may publish
@@ -100,11 +102,6 @@ class WorldModelScorer:
     def newest(self) -> Scored | None:
         """What was found last, with its details, for whoever wants to show it."""
         return self._result
-
-    @property
-    def grade(self) -> str:
-        """At which the scores are made now."""
-        return self._grades[0][0].grade
 
     @property
     def slow(self) -> str:
@@ -161,7 +158,7 @@ class WorldModelScorer:
         found, problem = self._result, self._problem
         if found is None:  # age: how long this drive has been without any score
             return MAXIMAL, MAXIMAL, now - (self._began_s or now), False, problem or states.WARMING_UP, {}
-        state = problem or found.state
+        state, self.grade = problem or found.state, found.grade
         return found.rho, found.delta, max(0.0, now - found.time_s), state == states.OK, state, dict(found.scores)
 
     def _watch_thread(self, now: float) -> str:
@@ -224,13 +221,16 @@ class WorldModelScorer:
                 self._step_down(stream)
 
     def _step_down(self, stream: MonitorStream) -> None:
-        """Only the scores of the next frame are of the new grade; the parts that read them change with `grade`."""
+        """The scores of the next frame are of the new grade, and say so."""
         if len(self._grades) == 1:
-            logger.warning("%s (grade %s, and there is no lower one)", self._slow, self.grade)
+            if not self._told_slow:  # once: nothing changes by itself
+                kept = self._grades[0][0].grade
+                logger.warning("%s; it stays at grade %s: the bundle has no lower one, or AICC_GRADE fixes it", self._slow, kept)
+            self._told_slow = True
             return
         self._grades.pop(0)
         stream.step_down(*self._grades[0])
-        logger.warning("%s; going on at grade %s", self._slow, self.grade)
+        logger.warning("%s; going on at grade %s", self._slow, self._grades[0][0].grade)
 
     def shutdown(self) -> None:
         """End the thread; nothing of this drive goes into the next."""

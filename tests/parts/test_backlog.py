@@ -80,8 +80,9 @@ def test_stepping_down_goes_on_with_the_statistics_of_that_grade(runtime, statis
     stream = MonitorStream(runtime, statistics, SETTINGS)
     for number in range(40):
         result = stream.take(frame(number, starts=number == 0))
-    assert result.state == "ok"
+    assert (result.state, result.grade) == ("ok", "full")
     stream.step_down(SETTINGS.at_grade("light"), None)
     assert stream.take(frame(40)).state == "no statistics"
     stream.step_down(SETTINGS.at_grade("light"), statistics)
-    assert stream.take(frame(41)).state == "ok"  # no new warm-up
+    after = stream.take(frame(41))
+    assert (after.state, after.grade) == ("ok", "light")  # no new warm-up
