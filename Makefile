@@ -16,7 +16,7 @@ READY := $(VENV)/.filled
 IS_PYTHON_311 := import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cockpit test test-slow mutants bench paper results lint lock format clean
+.PHONY: help demo cockpit test test-slow test-next mutants bench paper results lint lock format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,9 @@ test: lint ## lint, then all tests but the slow ones
 test-slow: $(READY) ## the statistical and minutes-long tests
 	@echo "== Running the slow tests with $(WORKERS) workers"
 	@$(PY) -m pytest -m slow -n $(WORKERS)
+
+test-next: $(READY) ## the tests that need no donkeycar, on Python 3.12 and 3.13 with numpy 2, where those are installed
+	@$(PY) .ci/test_next.py -- -n $(WORKERS)
 
 mutants: $(READY) ## put small mistakes into the code and count those that the tests notice (long; MUTANTS="--sample 5")
 	@$(PY) -m tests.mutants $(MUTANTS)
@@ -67,7 +70,7 @@ lock: $(READY) ## write constraints.lock, the hashes of what constraints.txt nam
 
 clean: ## remove the virtual environment, caches, build leftovers, demo_output/ and paper_output/
 	@echo "== Removing what can be made again"
-	@rm -rf build dist *.egg-info demo_output paper_output cockpit_car bench_output .pytest_cache .ruff_cache .mypy_cache .coverage
+	@rm -rf build dist *.egg-info .venv-next-* demo_output paper_output cockpit_car bench_output .pytest_cache .ruff_cache .mypy_cache .coverage
 	@find . -name __pycache__ -type d -not -path "./$(VENV)/*" -prune -exec rm -rf {} +
 	@if [ -f "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi
 
