@@ -35,10 +35,14 @@ def frame_ms(runtime: Runtime, settings: ScoreSettings) -> float:
     return 1e3 * float(np.median(took))
 
 
-def load_predictor(runtime: Runtime, views: int) -> None:
-    """The first prediction also loads the net and draws the views' noise: that must not happen in a tick."""
-    shape = (1, input_channels(runtime.lags), IMAGE_SIZE, IMAGE_SIZE)
-    predict_tta(runtime, np.zeros(shape, dtype=np.float32), np.random.default_rng(0), views)
+def prediction_ms(runtime: Runtime, views: int) -> float:
+    """Milliseconds of the wall clock that one prediction takes. It also loads the net and draws the views' noise."""
+    shape, took = (1, input_channels(runtime.lags), IMAGE_SIZE, IMAGE_SIZE), []
+    for _ in range(_WARM_UP + MEASURED_FRAMES):
+        start = time.perf_counter()
+        predict_tta(runtime, np.zeros(shape, dtype=np.float32), np.random.default_rng(0), views)
+        took.append(time.perf_counter() - start)
+    return 1e3 * float(np.median(took[_WARM_UP:]))
 
 
 @dataclass(frozen=True)

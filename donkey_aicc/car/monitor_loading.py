@@ -100,10 +100,10 @@ def _start_at(car: Assembly, runtime: "Runtime", grades: list[ScoreSettings]) ->
 
     A drive with the scorer in its loop has all the time it needs; so it keeps the best.
     """
-    from donkey_aicc.car.grade_choice import choose_grade, load_predictor
+    from donkey_aicc.car.grade_choice import choose_grade, prediction_ms
 
     if runtime.has_predictor:
-        load_predictor(runtime, grades[0].views)
+        prediction_ms(runtime, grades[0].views)
     if not car.config.scorer_threaded:
         return grades[0].grade, f"grade {grades[0].grade}"
     if not car.cfg.DRIVE_LOOP_HZ > 0.0:
