@@ -22,6 +22,7 @@ from donkey_aicc.scoring.score_table import ScoreTable
 Scores = dict[str, np.ndarray]
 
 SCORE_NAMES = ("rho", "delta", "rho_two_sided", "log_rho", "delta_held_out", "control", "latent", "tta_spread", "density", "dac")
+FRAME_SCORES = ("tta_spread", "density", "dac")  # of one frame, by the predictor: they look back on nothing
 HELD_OUT_REGULARISATION = 0.1  # many directions hardly move within a few sequences; see docs/calibrators.md
 CONTROL_FEATURES = slice(3, None)  # all but the three of the rollout: what grade `light` has
 _RHO_MIN = 1e-12

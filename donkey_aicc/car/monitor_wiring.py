@@ -102,7 +102,7 @@ def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay", scorer
     p = channels.P_TTA if calibrator is None or calibrator.uses_tta else channels.P_SAFE
     car.V.add(tta, inputs=[channels.FRAME, channels.STEERING], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
     said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
-    car.V.add(confidence, inputs=[p, *SCORES, channels.FRAME_SCORES], outputs=said)
+    car.V.add(confidence, inputs=[p, *SCORES, channels.FRAME_SCORES, channels.SIGNS], outputs=said)
     car.recorded |= MONITOR_CHANNELS
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.base import Calibrator
+from donkey_aicc.calibration.past_faults import PastFaults
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.parts import states
 
@@ -19,7 +20,7 @@ UNCALIBRATED_CAP = 0.5
 
 
 class AnomalyCalibrator:
-    """Donkeycar part: (p, rho, delta, age, valid[, state, scores, frame scores]) -> (confidence, its minimum, status).
+    """Donkeycar part: (p, rho, delta, age, valid[, state, scores, frame scores, signs]) -> (confidence, its minimum, status).
 
     p is the channel `calibrator.uses_tta` asks for: one probability per horizon, an empty list when there is none.
 
@@ -28,6 +29,8 @@ class AnomalyCalibrator:
       its maximum. No calibrator has a dip in between as a score grows, so all valid scores give at least that.
     - no calibrator: the raw probability, but at most 0.5, since nobody has measured how far it can be trusted.
     - no image or no usable probability: 0, the only value that is never too high.
+
+    With signs and an alarm that knows their range, a fault that is over is forgotten (`PastFaults`).
     """
 
     def __init__(self, calibrator: Calibrator | None, horizons: Sequence[int], *, max_age_s: float = 1.5) -> None:
@@ -36,6 +39,8 @@ class AnomalyCalibrator:
         self.calibrator = calibrator
         self.horizons = tuple(int(horizon) for horizon in horizons)
         self.max_age_s = max_age_s
+        alarm = None if calibrator is None else calibrator.alarm
+        self._past = None if calibrator is None or alarm is None else PastFaults(alarm, calibrator.settings.context)
         if calibrator is not None:  # a calibrator of another bundle shows itself here, not while driving
             self._calibrated(np.full(len(self.horizons), 0.5), [dict.fromkeys(calibrator.score_names, 0.0)])
 
@@ -49,11 +54,12 @@ class AnomalyCalibrator:
         state: str | None = None,
         scores: Mapping[str, float] | None = None,
         frame_scores: Mapping[str, float] | None = None,
+        signs: Any = None,
     ) -> tuple[list[float], float, str]:
         """Never raises. `scores` and `frame_scores` carry what a calibrator needs beyond rho and delta."""
         try:
-            found = {**(scores or {}), **(frame_scores or {}), "rho": rho, "delta": delta}
-            confidence, status = self._confidence(p, found, age_s, valid, state)
+            past = self._without_past({**(scores or {}), "rho": rho, "delta": delta}, signs, valid)
+            confidence, status = self._confidence(p, {**(frame_scores or {}), **past}, age_s, valid, state)
         except Exception:  # an exception here would stop the car
             logger.exception("no confidence could be computed")
             confidence, status = self._unknown(), states.FAILED
@@ -76,6 +82,15 @@ class AnomalyCalibrator:
             return confidence, states.of_scores(scores["rho"], scores["delta"])
         extremes = [dict(zip(names, corner, strict=True)) for corner in itertools.product((0.0, 1.0), repeat=len(names))]
         return self._calibrated(probability, extremes).min(axis=0).tolist(), status
+
+    def _without_past(self, scores: Mapping[str, Any], signs: Any, valid: Any) -> Mapping[str, Any]:
+        """Only numbers can be forgotten: everything else goes on to be refused."""
+        if self._past is None:
+            return scores
+        if not valid or not signs or not all(isinstance(value, int | float) for value in scores.values()):
+            self._past.reset()
+            return scores
+        return self._past.step(np.array([math.nan if value is None else value for value in signs]), scores)
 
     def _status_of_scores(self, scores: Mapping[str, Any], age_s: Any, valid: Any, state: str | None) -> str:
         if state is not None and state != states.OK:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.calibration.statistics import FRAME_SCORES, ScoreStatistics
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.parts.right_of_way import RightOfWay
 from donkey_aicc.parts.safety_predictor import SafetyPredictor, finite_list
@@ -13,7 +13,6 @@ from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.tta_views import VIEWS, TTAPrediction, predict_tta
 
-FRAME_SCORES = ("tta_spread", "density", "dac")
 NO_FEATURES = np.zeros(len(FEATURE_NAMES))
 
 

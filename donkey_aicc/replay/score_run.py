@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from donkey_aicc.calibration.past_faults import scores_without_past
 from donkey_aicc.errors import AiccError
 from donkey_aicc.replay.alarm_again import alarm_again
 from donkey_aicc.replay.run import SCORE_COLUMNS, Run
@@ -95,9 +96,17 @@ def _calibrated(table: ScoreTable, calibrator: "Calibrator") -> dict[str, np.nda
     usable = valid & np.isfinite(probability).all(axis=1)
     if usable.any():
         confidence = np.full(probability.shape, np.nan)
-        confidence[usable] = calibrator.predict(table.select(usable))
+        confidence[usable] = calibrator.predict(table.select(usable), _as_on_the_car(table, calibrator, usable))
         columns["confidence"] = confidence
     return columns
+
+
+def _as_on_the_car(table: ScoreTable, calibrator: "Calibrator", rows: np.ndarray) -> dict[str, np.ndarray] | None:
+    """The scores of these rows without what faults left in them; None: as they are."""
+    if calibrator.alarm is None or calibrator.statistics is None:
+        return None
+    seen = scores_without_past(table, calibrator.statistics, calibrator.alarm, calibrator.settings.context)
+    return {name: values[rows] for name, values in seen.items()}
 
 
 def _rows_of(run: Run, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,8 @@ from donkey_aicc.simulator.tracks import make_track
 from studies.governor.rivals import OFF, OURS
 
 RATE_HZ = 20.0
+AROUND_FRAMES = (60, 40)  # before and behind a nominal departure: a stop there is not false
+ALL = "all"
 SEVERE = (3, 4, 5)
 FEWER_DEPARTURES, FALSE_STOPS_PER_100_LAPS, TIME_LOST, WARNING_S = 0.8, 1.0, 0.02, 1.0  # the goals
 
@@ -20,27 +22,31 @@ def summarise(drives: Sequence[Drive]) -> dict[str, Any]:
     """Rows per governor and track, and the goals."""
     governors = list(dict.fromkeys(drive["case"]["governor"] for drive in drives))
     tracks = list(dict.fromkeys(drive["case"]["track"] for drive in drives))
-    rows = [
-        row_of(governor, track, [d for d in drives if d["case"]["track"] == track]) for governor in governors for track in tracks
-    ]
+    by_track = {track: [drive for drive in drives if drive["case"]["track"] == track] for track in tracks}
+    by_track |= {ALL: list(drives)} if len(tracks) > 1 else {}
+    rows = [row_of(governor, track, own) for governor in governors for track, own in by_track.items()]
     return {"rows": rows, "goals": _goals(rows), "drives": len(drives)}
 
 
 def row_of(governor: str, track: str, drives: Sequence[Drive]) -> dict[str, Any]:
-    """Of one governor on one track; `drives` are all of that track, because time and warning are relative to no governor."""
+    """Of one governor on one track; `drives` are all of that track, because time and warning are relative to no governor.
+
+    A stop is false where the same drive without a governor does not leave its lane by itself around that moment.
+    """
     own = [drive for drive in drives if drive["case"]["governor"] == governor]
     without = {_key(drive): drive for drive in drives if drive["case"]["governor"] == OFF}
     faulty = [drive for drive in own if drive["case"]["protocol"] and drive["case"]["severity"] in SEVERE]
     nominal = [drive for drive in own if not drive["case"]["protocol"]]
     left = [drive["outcome"]["left_lane_at"] >= 0 for drive in faulty]
-    laps = sum(drive["outcome"]["distance_m"] for drive in nominal) / make_track(track).length_m
+    laps = sum(drive["outcome"]["distance_m"] / make_track(drive["case"]["track"]).length_m for drive in nominal)
     found: dict[str, Any] = {"governor": governor, "track": track, "faulty_drives": len(faulty), "left_lane": int(sum(left))}
     found["left_lane_interval"] = wilson(sum(left), len(left))
     found["beyond_edge_m"] = _mean([drive["outcome"]["beyond_edge_m"] for drive in faulty])
     found["distance_m"] = _mean([drive["outcome"]["distance_m"] for drive in faulty])
     found["nominal_laps"] = round(laps, 1)
-    found["false_stops"] = sum(drive["outcome"]["stopped_at"] >= 0 for drive in nominal)
-    found["false_slow_downs"] = sum(drive["outcome"]["slowed_frames"] > 0 for drive in nominal)
+    found["nominal_departures"] = sum(drive["outcome"]["left_lane_at"] >= 0 for drive in nominal)
+    found["false_stops"] = sum(_is_false(drive, "stopped_at", without) for drive in nominal)
+    found["false_slow_downs"] = sum(_is_false(drive, "watch_at", without) for drive in nominal)
     found["time_lost"] = _time_lost(nominal, without)
     leads = [_lead_s(drive, without.get(_key(drive))) for drive in faulty]
     known = [lead for lead in leads if lead is not None]
@@ -53,6 +59,12 @@ def row_of(governor: str, track: str, drives: Sequence[Drive]) -> dict[str, Any]
 def _key(drive: Drive) -> tuple[Any, ...]:
     case = drive["case"]
     return case["track"], case["protocol"], case["severity"], case["seed"]
+
+
+def _is_false(drive: Drive, what: str, without: Mapping[tuple[Any, ...], Drive]) -> bool:
+    at, alone = drive["outcome"][what], without.get(_key(drive), drive)["outcome"]
+    left = alone["left_lane_at"]
+    return at >= 0 and not (left >= 0 and left - AROUND_FRAMES[0] <= at <= left + AROUND_FRAMES[1])
 
 
 def _by_protocol(faulty: Sequence[Drive]) -> dict[str, list[int]]:
@@ -121,13 +133,18 @@ def _goals(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def markdown(results: Mapping[str, Any]) -> str:
     """The table and the goals, for docs/governor.md."""
     lines = ["| governor | track | left the lane | 95 % | beyond the edge, m | driven under the fault, m | warning, s (median) |"]
-    lines[0] += " false stops | nominal laps | time lost |"
-    lines.append("|---|---|---|---|---|---|---|---|---|---|")
+    lines[0] += " false stops | false slow-downs | nominal laps | time lost |"
+    lines.append("|---|---|---|---|---|---|---|---|---|---|---|")
     for row in results["rows"]:
         low, high = row["left_lane_interval"] or (math.nan, math.nan)
         cells = [row["governor"], row["track"], f"{row['left_lane']} of {row['faulty_drives']}", f"{low:.2f}-{high:.2f}"]
         cells += [_shown(row["beyond_edge_m"], 2), _shown(row["distance_m"], 1), _shown(row["median_warning_s"], 2)]
-        cells += [str(row["false_stops"]), f"{row['nominal_laps']:.0f}", _shown(row["time_lost"], 3)]
+        cells += [
+            str(row["false_stops"]),
+            str(row["false_slow_downs"]),
+            f"{row['nominal_laps']:.0f}",
+            _shown(row["time_lost"], 3),
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", "| goal | track | measured | reached |", "|---|---|---|---|"]
     for goal in results["goals"]:

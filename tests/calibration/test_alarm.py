@@ -12,6 +12,7 @@ from donkey_aicc.calibration.alarm_fit import fit_alarm, table_evidence
 from donkey_aicc.calibration.alarm_reasons import HAZARD, TEXTS, reason
 from donkey_aicc.calibration.alarm_signs import SIGN_NAMES, SIGNS, SignStream, slow_signs, table_signs
 from donkey_aicc.calibration.hazard import HazardModel, fit_hazard
+from donkey_aicc.calibration.past_faults import PastFaults, scores_without_past
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
@@ -71,6 +72,19 @@ def test_a_standing_start_is_no_anomaly(nominal, statistics, model):
     rolling = alarm_table(np.random.default_rng(3), 1, drive_spread=0.1)
     rolling.frame_stats[80:110, MOTION] -= 9.0
     assert "danger" in {reading.level for reading in play(model, rolling, statistics)}
+
+
+def test_the_confidence_forgets_a_fault_that_is_over_and_the_scores_do_not(nominal, statistics, model):
+    """rho of the made-up drive stays high for 100 frames behind the dark ones; the frames themselves are nominal at once."""
+    table = alarm_table(np.random.default_rng(5), 1, length=420, dark=(150, 210), drive_spread=0.1)
+    table.rho_raw[150:310] = 5.0 * table.rho_raw.max()
+    seen = scores_without_past(table, statistics, model, 100)["rho"]
+    rho = statistics.scores(table)["rho"]
+    assert (rho[150:310] == 1.0).all() and (seen[165:210] == 1.0).all(), "while it lasts the fault counts"
+    assert seen[240:305].max() < 0.9 < rho[240:305].min() and seen[330:].tolist() == rho[330:].tolist()
+    past = PastFaults(model, 100)
+    signs = table_signs(table, statistics, model.signs)
+    assert past.step(signs[180], {"rho": 1.0}) == past.step(signs[250], {"rho": 1.0}) == {"rho": 1.0}, "no before, no forgetting"
 
 
 def test_car_and_table_compute_the_same(nominal, statistics, model):
