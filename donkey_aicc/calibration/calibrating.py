@@ -35,8 +35,7 @@ from donkey_aicc.tubs.splits import drives_by_id
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
 
-LADDER_FRAMES = 400
-LADDER_BATCH = 200
+LADDER_FRAMES, LADDER_BATCH = 400, 200
 ROWS_WITH_FULL_CONTEXT = 80  # usable frames of each augmented piece
 
 
