@@ -102,7 +102,7 @@ def _take(session: "LabelSession", given: "GivenAnswers", questions: int | None)
             file=sys.stderr,
         )
     if given.unused:
-        print(f"{given.unused} rows name no usable frame and are left out", file=sys.stderr)
+        print(f"{given.unused} rows name no usable frame of these tubs and are left out", file=sys.stderr)
     if questions is None:
         session.answer([Answer(position, said, GIVEN) for position, said in sorted(given.said.items())])
         session.refit()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from donkey_aicc.errors import AiccError, one_of
-from donkey_aicc.labelling.answers import ANSWERS, NOT_DRIVING, SAFE, SKIP, UNSAFE, whole_number
+from donkey_aicc.labelling.answers import ANSWERS, CLOCK_MS, NOT_DRIVING, SAFE, SKIP, UNSAFE, whole_number
 from donkey_aicc.labelling.footage import Footage
 from donkey_aicc.untrusted import read_table
 
@@ -38,15 +38,21 @@ def read_given(path: str | Path, footage: Footage) -> GivenAnswers:
         index = whole_number(path, line, "index", row["index"])
         position = footage.position(row["tub"] if "tub" in names else str(only), index)
         answer = _answer(path, line, row)
-        if position is None:
+        if position is None or not _same_moment(path, line, row, footage.time_ms(position)):
             unused += 1
             continue
-        if said.get(position, answer) != answer and SKIP not in (answer, said[position]):
+        if said.get(position, answer) != answer and SKIP not in (answer, said[position]) and index not in contradictions:
             contradictions.append(index)
         said[position] = answer
     if rows and not said:
         raise AiccError(f"{path} is of another tub: none of its {len(rows)} rows names a usable frame of these tubs")
     return GivenAnswers(said, unused, contradictions)
+
+
+def _same_moment(path: str | Path, line: int, row: dict[str, str], time_ms: int) -> bool:
+    """A label file says when each record was taken: one of another tub has the same indices and other times."""
+    stored = row.get("time_ms", "").strip()
+    return not stored or abs(whole_number(path, line, "time_ms", stored) - time_ms) <= CLOCK_MS
 
 
 def _answer(path: str | Path, line: int, row: dict[str, str]) -> str:

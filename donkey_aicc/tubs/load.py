@@ -166,8 +166,10 @@ def _from_file(tub: AssembledTub, labels_csv: str | Path, one_tub: bool) -> Chos
     given = labels.cte.keys() | labels.safe.keys()
     shared = len(given & known)
     if given and known and 2 * strange >= shared:
-        why = f"{strange} of {shared} records were taken at another time than it says" if shared else "none is a usable record"
-        raise AiccError(f"the label file {labels_csv} is of another tub: of its {len(given)} indices {why} of {tub.health.path}")
+        why = f"{strange} of {shared} records there were taken at another time than it says" if shared else "none is usable there"
+        raise AiccError(
+            f"the label file {labels_csv} is of another tub than {tub.health.path}: of its {len(given)} indices {why}"
+        )
     unused = len(given - known)
     tub.health.findings += found(NOTE, "labels-unused", f"{unused} rows of the label file have no usable record", unused)
     late = f"{strange} rows of the label file were made for a record of another time, and are left out"

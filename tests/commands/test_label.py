@@ -96,11 +96,18 @@ def test_bad_answers_end_in_one_line(tub, tmp_path, capsys, table, message):
 
 def test_contradicting_rows_are_counted_and_the_later_counts(tub, tmp_path, capsys):
     path = tmp_path / "said.csv"
-    path.write_text("index,answer\n5,safe\n5,unsafe\n99999,safe\n")
+    path.write_text("index,answer\n5,safe\n5,unsafe\n5,safe\n5,unsafe\n99999,safe\n")
     assert label(tub, "--answers", path, "--out", tmp_path / "labels.csv") == 0
     said = capsys.readouterr().err
     assert "1 records are answered in two ways, such as 5" in said and "1 rows name no usable frame" in said
     assert [row["safe"] for row in csv.DictReader((tmp_path / "labels.csv").open()) if row["index"] == "5"] == ["0"]
+
+
+def test_answers_of_another_tub_with_the_same_indices_are_found_out_by_their_times(tub, tmp_path, capsys):
+    path, out = tmp_path / "said.csv", tmp_path / "labels.csv"
+    path.write_text("index,safe,time_ms\n" + "".join(f"{index},1,1600000000000\n" for index in range(50)))
+    assert label(tub, "--answers", path, "--out", out) == 2
+    assert "is of another tub" in capsys.readouterr().err and not out.exists()
 
 
 def test_a_tub_without_images_is_refused_in_words(tub, tmp_path, capsys):
