@@ -31,6 +31,9 @@ class CameraFigures:
     warmth_spread: float  # standard deviation of log(mean red / mean blue) over all frames
     change: float  # mean |difference| of a pixel to the frame before
     flicker: float  # mean |difference| of a frame's mean grey to the frame before
+    motion_blur: (
+        float  # how much less detail the third of the frames with most change has than the third with least: 0 none, 1 all
+    )
 
 
 NAMES = tuple(field.name for field in fields(CameraFigures))
@@ -42,8 +45,11 @@ def figures_of(frames: np.ndarray, follows: np.ndarray) -> CameraFigures:
         raise AiccError(f"a camera check needs frames that follow each other, got {len(frames)} frames")
     grey = frames.mean(axis=3)
     means, colours = grey.mean(axis=(1, 2)), frames.mean(axis=(1, 2))
-    noise, sharpness, detail = np.array([_structure(picture) for picture in grey]).mean(axis=0)
+    structure = np.array([_structure(picture) for picture in grey])
+    noise, sharpness, detail = structure.mean(axis=0)
     pairs = np.flatnonzero(follows[1:])
+    change = np.array([np.abs(grey[i + 1] - grey[i]).mean() for i in pairs])
+    least, most = (structure[pairs[rows] + 1, 2].mean() for rows in _ends(change))
     return CameraFigures(
         noise=float(noise),
         sharpness=float(sharpness),
@@ -53,9 +59,16 @@ def figures_of(frames: np.ndarray, follows: np.ndarray) -> CameraFigures:
         contrast=float(grey.std(axis=(1, 2)).mean()),
         clipped_share=float((frames >= _CLIPPED).all(axis=3).mean()),
         warmth_spread=float(np.log((colours[:, 0] + 1.0) / (colours[:, 2] + 1.0)).std()),
-        change=float(np.mean([np.abs(grey[i + 1] - grey[i]).mean() for i in pairs])),
+        change=float(change.mean()),
         flicker=float(np.abs(np.diff(means))[pairs].mean()),
+        motion_blur=float(1.0 - most / max(least, 1e-9)),
     )
+
+
+def _ends(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the smallest and of the largest third."""
+    order, third = np.argsort(values, kind="stable"), max(1, len(values) // 3)
+    return order[:third], order[-third:]
 
 
 def _structure(grey: np.ndarray) -> tuple[float, float, float]:

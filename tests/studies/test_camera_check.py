@@ -37,3 +37,11 @@ def test_change_counts_only_frames_that_follow_each_other() -> None:
     assert figures_of(frames, FOLLOWS).change > 10
     with pytest.raises(AiccError, match="follow each other"):
         figures_of(frames[:1], FOLLOWS[:1])
+
+
+def test_motion_blur_is_detail_lost_in_the_frames_that_change_most() -> None:
+    moved = np.roll(SCENE, 12, axis=1)
+    pairs = np.array([False, True] * 3)
+    sharp = np.concatenate([shots(SCENE)[:4], shots(SCENE)[:1], shots(moved)[:1]])
+    smeared = np.concatenate([shots(SCENE)[:4], shots(SCENE)[:1], shots(cv2.blur(moved, (15, 1)))[:1]])
+    assert abs(figures_of(sharp, pairs).motion_blur) < 0.05 < 0.2 < figures_of(smeared, pairs).motion_blur
