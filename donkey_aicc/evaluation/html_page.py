@@ -160,8 +160,9 @@ def _item(name: str, tables: Mapping[str, Table], figures: Mapping[str, tuple[st
 def render_table(table: Table) -> str:
     """The table with its note, and the reasons of empty cells below it."""
     head = "".join(f'<th scope="col"{_kind(column)}><button>{escape(column.label)}</button></th>' for column in table.columns)
+    groups = list(dict.fromkeys(row.group for row in table.rows))  # each once, with all its rows
     lines, group = [], ""
-    for row in table.rows:
+    for row in sorted(table.rows, key=lambda row: groups.index(row.group)):
         if row.group != group:
             group = row.group
             lines.append(f'<tr class="group"><th colspan="{len(table.columns) + 1}"><span>{escape(group)}</span></th></tr>')

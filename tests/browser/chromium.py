@@ -69,5 +69,12 @@ class Tab:
             assert time.monotonic() < end, f"never true: {expression}"
             self.page.wait_for_timeout(50)
 
+    def accessibility_faults(self):
+        """What axe-core finds beyond small matters: (impact, rule, the element)."""
+        from axe_playwright_python.sync_playwright import Axe
+
+        found = Axe().run(self.page).response["violations"]
+        return [(each["impact"], each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] != "minor"]
+
     def close(self):
         self._context.close()

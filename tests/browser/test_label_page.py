@@ -112,5 +112,6 @@ def test_a_thumb_answers_and_nothing_is_cut_off_on_a_phone(browser, address, ses
         tab.page.click(f"nav >> text={name}")
         tab.page.wait_for_timeout(300)
         assert tab.page.evaluate(OVERFLOWING) == [] and tab.page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert tab.accessibility_faults() == []
     assert tab.complaints == []
     tab.close()

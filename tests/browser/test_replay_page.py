@@ -92,6 +92,7 @@ def test_the_page_fits_every_screen_and_asks_nobody_else(browser, run, size, run
         assert tab.page.evaluate(OVERFLOWING) == []
         bar = tab.page.locator("#transport").bounding_box()
         assert bar["y"] + bar["height"] <= SIZES[size][1] + 1 and bar["height"] < 0.4 * SIZES[size][1]
+        assert size == "phone_side" or tab.accessibility_faults() == []
     assert tab.complaints == [] and {urlsplit(url).hostname for url in tab.asked} <= {"127.0.0.1", None}
     tab.close()
 

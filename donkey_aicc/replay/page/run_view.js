@@ -42,6 +42,7 @@ export class RunView {
   describe(packed, goTo) {
     const find = this.find;
     find(".title").textContent = packed.name;
+    if (packed.run) for (const part of this.root.querySelectorAll("section")) part.ariaLabel += ", second drive";
     find(".title").append(Object.assign(document.createElement("small"), { className: "quiet", textContent: [packed.scores_from && `scores ${packed.scores_from}`, ...packed.notes].filter(Boolean).join(" · ") }));
     find(".horizon").replaceChildren(...packed.horizons.map((k, i) => new Option(this.aheadWords(k), i, false, i === this.index)));
     find(".ahead").hidden = !packed.horizons.length;

@@ -1,0 +1,44 @@
+"""The report of `evaluate` in a real browser: the answer first, tables that sort, on a phone and on paper."""
+
+import pytest
+
+from donkey_aicc.evaluation.report import write_report
+from tests.browser.chromium import SIZES, Tab
+
+pytest_plugins = ("tests.evaluation.conftest",)
+ROWS = "[...document.querySelectorAll('#table-calibration + .scroll tbody tr:not(.group)')]"
+FIRST_COLUMN = f"{ROWS}.map((row) => row.cells[1].textContent)"
+
+
+@pytest.fixture(scope="module")
+def address(results, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    write_report(results, folder)
+    return f"file://{folder / 'index.html'}"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_answer_is_on_the_first_screen_and_nothing_runs_out_of_it(browser, address, size):
+    tab = Tab(browser, size, "dark" if size == "projector" else "light")
+    tab.page.goto(address)
+    width, height = SIZES[size][:2]
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    answer = tab.page.locator("p.answer").bounding_box()
+    assert size == "phone_side" or answer["y"] + answer["height"] < height
+    assert tab.page.locator("#answer .numbers li").count() == 4 and tab.page.locator("#answer figure").count() == 1
+    assert tab.accessibility_faults() == [] and tab.complaints == []
+    assert {url.split(":")[0] for url in tab.asked} <= {"file", "data"}
+    tab.close()
+
+
+def test_a_click_on_a_heading_sorts_and_the_third_puts_it_back(tab, address):
+    tab.page.goto(address)
+    given = tab.page.evaluate(FIRST_COLUMN)
+    heading = tab.page.locator("#table-calibration + .scroll thead button").nth(1)
+    heading.click()
+    rising = tab.page.evaluate(FIRST_COLUMN)
+    heading.click()
+    falling = tab.page.evaluate(FIRST_COLUMN)
+    heading.click()
+    numbers = [float(text.split()[0]) for text in rising if text[:1].isdigit()]
+    assert len(numbers) > 3 and numbers == sorted(numbers) and falling != rising and tab.page.evaluate(FIRST_COLUMN) == given
