@@ -159,7 +159,7 @@ def _item(name: str, tables: Mapping[str, Table], figures: Mapping[str, tuple[st
 
 def render_table(table: Table) -> str:
     """The table with its note, and the reasons of empty cells below it."""
-    head = "".join(f'<th scope="col"{_kind(column)}><button>{escape(column.label)}</button></th>' for column in table.columns)
+    head = "".join(f'<th scope="col"{_kind(column)}><button>{_breakable(column.label)}</button></th>' for column in table.columns)
     groups = list(dict.fromkeys(row.group for row in table.rows))  # each once, with all its rows
     lines, group = [], ""
     for row in sorted(table.rows, key=lambda row: groups.index(row.group)):
@@ -177,6 +177,11 @@ def render_table(table: Table) -> str:
     return (
         f'<h3 id="table-{table.name}">{escape(table.title)}</h3>{shown}<p class="note">{escape(table.note)}</p>{_reasons(table)}'
     )
+
+
+def _breakable(label: str) -> str:
+    """A long name of a score may go on in the next line: a table of many must fit on paper."""
+    return escape(label).replace("_", "_<wbr>")
 
 
 def _row(table: Table, row: Row) -> str:
