@@ -7,6 +7,7 @@ from pathlib import Path
 from donkey_aicc.errors import AiccError
 
 NO_BUNDLE = "none"
+MOST_SHOWN = 30  # lines of a change
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,12 +29,23 @@ def run(args: argparse.Namespace) -> int:
         print(f"{file} has none of our lines." if args.undo else f"{file} already has our call.")
         return 0
     for path, (before, after) in changes.items():
-        print(install.diff(before, after, str(path)))
+        print(_shown(install.diff(before, after, str(path)), path))
     if not args.yes and not _agreed(f"Change {' and '.join(path.name for path in changes)}?"):
         print("Nothing was changed.")
         return 1
     _write(changes, file, args)
     return 0
+
+
+def _shown(diff: str, path: Path) -> str:
+    """The change; a whole block of comments in the settings only by its size and what counts in it."""
+    changed = [line for line in diff.splitlines()[2:] if line[:1] in ("+", "-")]
+    if len(changed) <= MOST_SHOWN:
+        return diff
+    verb = "more" if changed[0].startswith("+") else "fewer"
+    counts = [line for line in changed if line[1:].strip() and not line[1:].startswith("#")]
+    about = f"{path}: {len(changed)} {verb} lines at its end, our AICC_* settings as comments"
+    return "\n".join([about + (" but for" if counts else ""), *counts])
 
 
 def _undone(file: Path) -> dict[Path, tuple[bytes, bytes]]:

@@ -153,7 +153,11 @@ def test_settings_of_ours_are_in_the_cars_own_myconfig(donkey_car, capsys):
     file = donkey_car / "myconfig.py"
     before = file.read_text()
     assert install(donkey_car, "--yes", "--bundle", "reference") == 0
-    assert "WARNING: the bundle reference was trained in the simulator" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "WARNING: the bundle reference was trained in the simulator" in said
+    assert (
+        "our AICC_* settings as comments but for\n+AICC_BUNDLE = 'reference'\n" in said and "+# AICC_SCORER_THREADS" not in said
+    )
     text = file.read_text()
     keys = {f"# {key_of(field)} = " for field in dataclasses.fields(AiccConfig)} - {"# AICC_BUNDLE = "}
     assert {key for key in keys if f"\n{key}" not in text} == {key for key in keys if key.startswith("# AICC_SIM")}
