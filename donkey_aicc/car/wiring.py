@@ -28,6 +28,7 @@ from donkey_aicc.car.monitor_wiring import (
 from donkey_aicc.car.short_profile import shorten_profile
 from donkey_aicc.car.start_checks import begin, check_settings, check_tub_takes, given_inject, plain_errors
 from donkey_aicc.car.start_line import say_at_start
+from donkey_aicc.car.steady_loop import steady_loop
 from donkey_aicc.car.tub_channels import SENT_CHANNELS, SIM_CHANNELS
 from donkey_aicc.parts.command_limits import CommandLimits
 from donkey_aicc.parts.guarded_tub import GuardedTub
@@ -49,6 +50,7 @@ def add_aicc(
     check_settings(car)
     name_steering(V)
     shorten_profile(V)
+    steady_loop(V)
     car.recorded |= SENT_CHANNELS | (SIM_CHANNELS if car.config.sim else {})
     injection = make_injection(car)
     monitor = load_monitor(car)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from donkey_aicc.errors import AiccError
@@ -66,7 +65,7 @@ class Bundle(BundleFolder):
         """Verify the folder and load it; every refusal says what is wrong and what to do."""
         opened, target = BundleFolder.open(path), torch.device(device)
         manifest, folder = opened.manifest, opened.path
-        states = {name: _state(opened.verified(file)) for name, file in manifest.weight_files.items()}
+        states = {name: _state(opened, file) for name, file in manifest.weight_files.items()}
         if "safety" in states:
             _check_inputs(folder, input_width(states["safety"]), input_channels(opened.lags))
         horizons = len(manifest.horizons)
@@ -91,11 +90,8 @@ def _check_inputs(folder: Path, found: int, expected: int) -> None:
         )
 
 
-def _state(path: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise AiccError(f"{path} is not a readable weight file: {error}; retrain the bundle") from error
+def _state(folder: BundleFolder, file: str) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(value) for name, value in folder.weights(file).items()}
 
 
 def _filled(make: Callable[[], nn.Module], state: dict[str, Tensor], path: Path, device: torch.device) -> nn.Module:

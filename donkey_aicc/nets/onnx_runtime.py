@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 # Graph -> file. The files hold no weights: those are read from the bundle's safetensors files beside them.
 ENCODER, DECODER, PREDICTOR, COMMAND, STEP = "encoder.onnx", "decoder.onnx", "predictor.onnx", "command.onnx", "step.onnx"
-GRAPHS = (ENCODER, DECODER, PREDICTOR, COMMAND, STEP)
+NET_OF = {ENCODER: "vae", DECODER: "vae", PREDICTOR: "safety", COMMAND: "dynamics", STEP: "dynamics"}
+GRAPHS = tuple(NET_OF)
 _QUIET = 3  # onnxruntime's level for errors
 
 
@@ -28,8 +29,10 @@ class OnnxRuntime(Runtime):
         super().__init__(folder)
         self._folder, self._threads, self._control_threads = folder, threads, control_threads
         self._sessions: dict[str, InferenceSession] = {}
-        for file in (*folder.manifest.weight_files.values(), *folder.manifest.onnx):
-            folder.verified(file)
+        for file in folder.manifest.weight_files.values():  # damage shows itself here, not in the middle of a drive
+            folder.weights(file)
+        for file in folder.manifest.onnx:
+            folder.content(file)
 
     def encode(self, images: np.ndarray) -> np.ndarray:
         return self._run(ENCODER, images)[0]
@@ -64,10 +67,13 @@ class OnnxRuntime(Runtime):
         options.inter_op_num_threads = 1
         options.log_severity_level = _QUIET
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the core belongs to the drive loop
+        content = self._folder.content(graph)
+        # Handed over instead of left to ONNX Runtime, which maps the file into memory: cut short, it would end the program.
+        weights = self._folder.weights(self._folder.manifest.weight_files[NET_OF[graph]])
+        used = {name: value for name, value in weights.items() if _names(content, name)}
+        options.add_external_initializers(list(used), [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in used.values()])
         try:
-            session = onnxruntime.InferenceSession(
-                str(self._folder.path / graph), sess_options=options, providers=["CPUExecutionProvider"]
-            )
+            session = onnxruntime.InferenceSession(content, sess_options=options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime has many classes of them
             raise AiccError(
                 f"ONNX Runtime cannot read {self._folder.path / graph}: {error}; make it again with: donkey-aicc export "
@@ -76,6 +82,12 @@ class OnnxRuntime(Runtime):
         _give_memory_back()
         self._sessions[graph] = session
         return session
+
+
+def _names(graph: bytes, tensor: str) -> bool:
+    """Whether the graph has a tensor of this name: its field 8 in the protocol buffer, a text with its length before it."""
+    name = tensor.encode()
+    return len(name) < 128 and b"\x42" + bytes([len(name)]) + name in graph
 
 
 def _give_memory_back() -> None:

@@ -182,3 +182,16 @@ def test_manifest_is_read_without_torch(folder):
         f"print(read_manifest({str(folder)!r}).tau); assert 'torch' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "0.4\n"
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_weight_that_is_no_number_is_refused_though_its_hash_fits(folder, bad):
+    path = folder / "dynamics.safetensors"
+    weights = load_file(path)
+    weights["head.bias"][3] = bad
+    save_file(weights, path)
+    files = json.loads((folder / "manifest.json").read_text())["files"]
+    files["dynamics.safetensors"] |= {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+    edit_manifest(folder, files=files)
+    with pytest.raises(AiccError, match="head.bias must hold finite numbers"):
+        Bundle.load(folder)

@@ -1,9 +1,15 @@
 """A whole drive loop with the monitor on, in which something of the car's own breaks: it drives on, and says what is wrong."""
 
+import itertools
+import shutil
+import subprocess
+import sys
+import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from donkeycar import vehicle
 from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels
@@ -97,3 +103,52 @@ def test_a_camera_that_stands_still_is_frozen_also_under_a_fault(tmp_path, bundl
     assert set(car.drive(RATE_HZ)[RATE_HZ // 2 + 1 :]) == {"camera frozen"}
     car.camera.gives = None
     assert "camera frozen" not in car.drive(RATE_HZ)[RATE_HZ // 2 :] or fault == "latency:1"
+
+
+@pytest.mark.parametrize("jump_s", [-3600.0, 3600.0])
+def test_a_clock_that_is_set_neither_holds_up_the_loop_nor_frightens_the_monitor(car, monkeypatch, jump_s):
+    car.drive(30)
+    true, ticks, slept = time.time, itertools.count(), []
+
+    class Clock:
+        """Set while the second of three ticks runs."""
+
+        def run(self):
+            if next(ticks) == 1:
+                monkeypatch.setattr(time, "time", lambda: true() + jump_s)
+
+    car.vehicle.add(Clock())
+    monkeypatch.setattr(vehicle.time, "sleep", slept.append)
+    assert car.vehicle.start(rate_hz=0.1, max_loop_count=3)[0] == 3
+    assert (
+        len(slept) == 2
+        and max(slept) <= 10.0
+        and car.vehicle.mem[channels.STATUS] not in ("scores stale", "warming up", "camera frozen")
+    )
+
+
+@pytest.mark.parametrize("kind", ["onnx", "torch"])
+@pytest.mark.parametrize("how", ["unlink", "truncate", "overwrite"])
+def test_a_bundle_that_goes_while_the_car_drives_changes_nothing(tmp_path, bundle, kind, how):
+    """In a process of its own: a file cut short under a map of the memory ends a program without a word."""
+    folder = tmp_path / "bundle"
+    shutil.copytree(bundle, folder)
+    code = f"""
+import os
+from pathlib import Path
+from tests.reliability.test_own_faults import Car
+folder = Path({str(folder)!r})
+car = Car(folder.parent / "data", folder, AICC_RUNTIME={kind!r})
+car.drive(12)
+for file in folder.iterdir():
+    if {how!r} == "unlink":
+        file.unlink()
+    else:
+        os.truncate(file, 0)
+    if {how!r} == "overwrite":
+        file.write_bytes(os.urandom(100_000))
+print(car.drive(45)[-1])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-800:]
+    assert done.stdout.splitlines()[-1] in ("ok", "unusual picture", "unusual driving", "unusual picture and driving")
