@@ -46,7 +46,7 @@ def fit_alarm(
     strict = fresh is not None
     scale, held_out = (nominal, fresh) if fresh is not None else _halves(nominal)
     settings = SignSettings(fit_reaction(scale))
-    scales = SignScales.fit(_calm_signs(scale, statistics, settings), scale.sequence)
+    scales = _fit_scales([scale] if driven is None else [scale, _before_faults(driven)], statistics, settings)
     own, held = (table_evidence(table, statistics, settings, scales) for table in (scale, held_out))
     hazard, note, stop_hazard, unit = None, "absent, because no driven faults were given (calibrate --driven)", 0.0, 1.0
     if driven is not None:
@@ -54,7 +54,8 @@ def fit_alarm(
         hazard, note = _fit_hazard(driven, [own, faulty])
         if hazard is not None:
             stop_hazard = _stop_hazard(driven, faulty, hazard)
-            unit = max(float(hazard.logit(own.evidence.features).max()), LEAST_HAZARD_UNIT)
+            calm = np.concatenate([own.evidence.features, faulty.evidence.features[_is_before_fault(driven)]])
+            unit = max(float(hazard.logit(calm).max()), LEAST_HAZARD_UNIT)
     model = AlarmModel(
         scales=scales,
         signs=settings,
@@ -131,6 +132,26 @@ def _halves(nominal: ScoreTable) -> tuple[ScoreTable, ScoreTable]:
     if len(names) < 2:
         raise AiccError(f"the alarm needs at least 2 nominal calibration drives, got {len(names)}")
     return nominal.of_sequences(names[::2]), nominal.of_sequences(names[1::2])
+
+
+def _fit_scales(tables: list[ScoreTable], statistics: ScoreStatistics, settings: SignSettings) -> SignScales:
+    """The more drives, the better known how far each sign goes in nominal driving: one that is not known sets every threshold."""
+    signs = np.concatenate([_calm_signs(table, statistics, settings) for table in tables])
+    return SignScales.fit(signs, np.concatenate([table.sequence for table in tables]))
+
+
+def _is_before_fault(driven: ScoreTable) -> np.ndarray:
+    """(N,) bool: rows of a drive that no fault has touched yet."""
+    calm = np.zeros(len(driven), dtype=bool)
+    for name in driven.sequences():
+        own = np.flatnonzero(driven.sequence == name)
+        calm[own] = np.cumsum(driven.severity[own] > 0) == 0
+    return calm
+
+
+def _before_faults(driven: ScoreTable) -> ScoreTable:
+    """Drives under faults begin nominally: so far they are as good as any other nominal drive."""
+    return driven.select(_is_before_fault(driven))
 
 
 def _calm_signs(table: ScoreTable, statistics: ScoreStatistics, settings: SignSettings) -> np.ndarray:
