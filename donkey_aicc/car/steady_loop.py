@@ -7,12 +7,12 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-from donkeycar import vehicle
-
 _CLOCK = SimpleNamespace(time=time.monotonic, sleep=time.sleep)
 
 
 def steady_loop(V: Any) -> None:
     """Give the loop a clock that only goes forward. A vehicle with another loop than donkeycar's keeps its own."""
+    from donkeycar import vehicle  # here: it prints a banner, and commands that drive nothing need none
+
     if isinstance(V, vehicle.Vehicle):
         vehicle.time = _CLOCK

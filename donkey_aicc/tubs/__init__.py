@@ -4,7 +4,6 @@ from donkey_aicc.lazy import lazy_names
 
 _HOMES = {
     "Drive": "drive",
-    "find_tubs": "find_tubs",
     "load_drives": "load",
     "make_drive": "drive",
     "read_label_csv": "labels",

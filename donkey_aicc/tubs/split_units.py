@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 
 from donkey_aicc.errors import ConfigError, one_of
+from donkey_aicc.nets.manifest import CONTEXT
 from donkey_aicc.tubs.apart import runs_of
 from donkey_aicc.tubs.drive import Drive
 
 GUARD_S = 3.0
-CONTEXT = 100  # frames that a score looks back
 SESSION, GAP, BLOCK, AUTO = "session", "gap", "block", "auto"
 MODES = (AUTO, SESSION, GAP, BLOCK)
 
