@@ -6,9 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
+from typing import NoReturn
 
 import donkey_aicc
-from donkey_aicc.errors import AiccError, shortened
+from donkey_aicc.errors import LONGEST_MESSAGE, AiccError, shortened
 
 # name -> one line for `donkey-aicc --help`, in the order in which a newcomer meets them.
 COMMANDS = {
@@ -51,9 +52,21 @@ DONKEY_AICC = Program(
 )
 
 
+class ShortParser(argparse.ArgumentParser):
+    """argparse prints all options and the whole of a wrong value; a person needs the last line of that."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, one_line(f"{self.prog}: {message}", f"; see {self.prog} --help") + "\n")
+
+
+def one_line(said: str, advice: str = "") -> str:
+    """A message with what to do, under 500 characters however long a value in it is."""
+    return shortened(said, LONGEST_MESSAGE - len(advice)) + advice
+
+
 def build_parser(chosen: str | None, program: Program = DONKEY_AICC) -> argparse.ArgumentParser:
     """The parser; only the chosen command's module is imported and filled in."""
-    parser = argparse.ArgumentParser(prog=program.name, description=program.description)
+    parser = ShortParser(prog=program.name, description=program.description)
     parser.add_argument("--version", action="version", version=f"donkey_aicc {donkey_aicc.__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, help_line in program.commands.items():
@@ -74,7 +87,7 @@ def main(argv: Sequence[str] | None = None, program: Program = DONKEY_AICC) -> i
     try:
         return program.module(args.command).run(args)
     except AiccError as error:
-        print(f"{program.name} {args.command}: {error}", file=sys.stderr)
+        print(one_line(f"{program.name} {args.command}: {error}"), file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:
         if error.name not in OFFLINE_ONLY:
@@ -82,7 +95,7 @@ def main(argv: Sequence[str] | None = None, program: Program = DONKEY_AICC) -> i
         print(f"{program.name} {args.command} needs {error.name}: pip install 'donkey_aicc[train]'", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"{program.name} {args.command}: {shortened(str(error))}", file=sys.stderr)  # a full disk, a missing permission
+        print(one_line(f"{program.name} {args.command}: {error}"), file=sys.stderr)  # a full disk, a missing permission
         return 2
     except KeyboardInterrupt:
         print(f"{program.name} {args.command}: interrupted", file=sys.stderr)

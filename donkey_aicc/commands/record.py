@@ -29,6 +29,9 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.simulator.record_drives import plan_nominal, plan_protocol, record
     from donkey_aicc.simulator.tracks import make_track
 
+    for name, value, least in (("--drives", args.drives, 1), ("--seed", args.seed, 0), ("--workers", args.workers, 1)):
+        if value < least:
+            raise AiccError(f"{name} must be >= {least}, got {value}")
     make_track(args.track)  # an unknown track should fail here, not in a worker
     first, last = number_range("--frames", args.frames)
     if args.faults is None:
@@ -66,6 +69,7 @@ def fault_names(text: str) -> list[str]:
 def number_range(name: str, text: str) -> tuple[int, int]:
     """'5' -> (5, 5), '500-1000' -> (500, 1000)."""
     pieces = text.split("-")
-    if len(pieces) > 2 or not all(piece.isdigit() for piece in pieces) or int(pieces[0]) > int(pieces[-1]) or int(pieces[0]) < 1:
+    numbers = len(pieces) <= 2 and all(piece.isdecimal() and len(piece) < 10 for piece in pieces)
+    if not numbers or not 1 <= int(pieces[0]) <= int(pieces[-1]):
         raise AiccError(f"{name} must be N or FIRST-LAST with 1 <= FIRST <= LAST, got {text!r}")
     return int(pieces[0]), int(pieces[-1])

@@ -16,7 +16,8 @@ from donkey_aicc.demo.demo_movie import make_movie
 from donkey_aicc.demo.monitor_timeline import MEMORY_S, Timeline, draw_timeline, read_timeline, summary_rows
 from donkey_aicc.demo.recorded_drive import RecordedDrive, read_drive
 from donkey_aicc.demo.saved import draw_pair, story_of, told
-from donkey_aicc.errors import AiccError
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.faults.schedule import parse_schedule
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.parts.drive_log import FILE_NAME as DRIVE_LOG
 from donkey_aicc.resources import models_dir
@@ -34,6 +35,9 @@ def show(
     out: str | Path, laps: int = LAPS, track: str = "loop", seed: int = 1, inject: str = SCHEDULE, fault: str | None = FAULT
 ) -> dict[str, Any]:
     """Everything ends up under `out`; returns the drive's summary. fault: driven twice more, without and with the governor."""
+    if laps < 1:
+        raise ConfigError(f"--laps must be >= 1, got {laps}")
+    make_track(track), parse_schedule(inject)  # a mistake shows itself before anything is made
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="donkey_aicc_demo_") as folder:

@@ -34,6 +34,7 @@ _CORNERS: dict[str, tuple[list[tuple[float, float]], float]] = {
 }
 TRACK_NAMES = tuple(_CORNERS)
 _SEED_PREFIX = "seed:"
+_MOST_DIGITS = 18
 
 
 @lru_cache(maxsize=16)
@@ -43,7 +44,7 @@ def make_track(name: str = "loop") -> Track:
         corners, radius_m = _CORNERS[name]
         return build_track(name, _rounded(np.array(corners, float), radius_m), HALF_WIDTH_M)
     digits = name.removeprefix(_SEED_PREFIX) if isinstance(name, str) else ""
-    if isinstance(name, str) and name.startswith(_SEED_PREFIX) and digits.isdecimal():
+    if isinstance(name, str) and name.startswith(_SEED_PREFIX) and digits.isdecimal() and len(digits) <= _MOST_DIGITS:
         return generate_track(int(digits))
     raise ConfigError(f"track must be one of {', '.join(TRACK_NAMES)} or seed:<number>; got {name!r}")
 
