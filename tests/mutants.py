@@ -83,25 +83,29 @@ def changed(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def mutants_of(module: str) -> list[Mutant]:
-    """All of a file; type hints, messages of errors and logs are left alone."""
+    """All of a file; type hints, messages of errors and logs, and the `strict` of zip are left alone."""
     source = (ROOT / "donkey_aicc" / module).read_text(encoding="utf-8")
     tree = ast.parse(source)
+    left_alone = {id(inner) for outer in ast.walk(tree) if _left_alone(outer) for inner in ast.walk(outer)}
     found = []
     for number, node in enumerate(ast.walk(tree)):
-        for variant in changed(node):
+        for variant in changed(node) if id(node) not in left_alone else ():
             other = copy.deepcopy(tree)
             target = next(each for index, each in enumerate(ast.walk(other)) if index == number)
-            if not _replaced(other, target, copy.deepcopy(variant)):
-                continue
-            line = getattr(node, "lineno", 0)
-            found.append(Mutant(module, line, ast.unparse(other), f"{ast.unparse(node)} -> {ast.unparse(variant)}"[:110]))
+            if _replaced(other, target, copy.deepcopy(variant)):
+                line = getattr(node, "lineno", 0)
+                found.append(Mutant(module, line, ast.unparse(other), f"{ast.unparse(node)} -> {ast.unparse(variant)}"[:110]))
     return found
+
+
+def _left_alone(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func).startswith("logger.")
+    return isinstance(node, ast.Raise | ast.arg | ast.JoinedStr) or isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def _replaced(tree: ast.AST, old: ast.AST, new: ast.AST) -> bool:
     for parent in ast.walk(tree):
-        if isinstance(parent, ast.Raise | ast.arg | ast.AnnAssign | ast.JoinedStr) or _is_log(parent):
-            continue
         for name, value in ast.iter_fields(parent):
             if value is old and name not in ("returns", "annotation"):
                 setattr(parent, name, new)
@@ -112,10 +116,6 @@ def _replaced(tree: ast.AST, old: ast.AST, new: ast.AST) -> bool:
             ast.fix_missing_locations(tree)
             return True
     return False
-
-
-def _is_log(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func).startswith("logger.")
 
 
 class _Swap(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -46,8 +46,10 @@ def test_ok_is_not_said_while_a_score_is_at_its_end(part, rho, delta, status):
     assert part.run(**(GOOD | {"rho": rho, "delta": delta}))[2] == status
 
 
-def test_scores_at_the_age_limit_still_count(part):
+def test_scores_at_the_age_limit_still_count(part, calibrator):
     assert part.run(**(GOOD | {"age_s": 1.0}))[2] == "ok"
+    usual = AnomalyCalibrator(calibrator, HORIZONS)
+    assert [usual.run(**(GOOD | {"age_s": age_s}))[2] for age_s in (1.5, 1.51)] == ["ok", "scores stale"]
 
 
 @pytest.mark.parametrize(

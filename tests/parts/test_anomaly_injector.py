@@ -154,5 +154,12 @@ def test_mistakes_are_named():
     control = InjectionControl()
     with pytest.raises(ConfigError, match="side must be one of sensor, command; got 'left'"):
         AnomalyInjector(control, "left")
-    with pytest.raises(ConfigError, match=r"AICC_INJECT_MAX_THROTTLE must be in \(0, 1\], got 0"):
-        AnomalyInjector(control, "command", max_throttle=0)
+    for wrong in (0, 1.01):
+        with pytest.raises(ConfigError, match=rf"AICC_INJECT_MAX_THROTTLE must be in \(0, 1\], got {wrong}"):
+            AnomalyInjector(control, "command", max_throttle=wrong)
+
+
+def test_alone_it_hands_on_one_picture_and_every_throttle():
+    control, image = InjectionControl(), grey()
+    assert AnomalyInjector(control, "sensor").run(image) is image
+    assert AnomalyInjector(control, "command").run(0.2, 1.0)[:2] == (0.2, 1.0)

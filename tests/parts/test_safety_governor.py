@@ -5,7 +5,7 @@ import math
 import pytest
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.parts.governor_policy import CRAWL_SHARE, HOLD_FRAMES, GovernorPolicy
+from donkey_aicc.parts.governor_policy import CRAWL_SHARE, GovernorPolicy
 from donkey_aicc.parts.safety_governor import SafetyGovernor
 
 CRUISE = 0.5
@@ -51,9 +51,13 @@ def test_danger_with_little_hazard_is_a_crawl_until_the_hazard_rises():
     assert play(governor, ("danger", 0.1, 50), ("danger", 0.31, 1)) == ["slowed", "stopped"]
 
 
+def test_without_a_hazard_model_every_danger_is_a_stop():
+    assert play(GovernorPolicy("stop", cruise=CRUISE), ("danger", 0.0, 1)) == ["stopped"]
+
+
 def test_a_crawl_lasts_a_second_longer_than_its_evidence():
     governor = policy("slow")
-    assert play(governor, ("danger", 1.0, 1), ("none", 0.0, HOLD_FRAMES)) == ["slowed", "slowed"]
+    assert play(governor, ("danger", 1.0, 1), ("none", 0.0, 20)) == ["slowed", "slowed"]  # at 20 frames a second
     assert play(governor, ("none", 0.0, 1)) == ["full"]
     assert governor.step("watch", 0.0, 0.45, False) == (CRAWL, "slowed")
 
