@@ -105,6 +105,23 @@ def test_the_part_reads_steps_and_publishes():
     assert governor.run("danger", [1.0] * 3, 0.4, "local") == (0.4, "off")
 
 
+@pytest.mark.parametrize(
+    "hazard", [[0.0, 0.9, 0.0], [0.0], [0.0, None, 0.0], [0.0, "low", 0.0], [0.0, math.nan, 0.0], "high", None]
+)
+def test_the_hazard_within_a_second_counts_and_an_unknown_one_is_certain(hazard, caplog):
+    assert SafetyGovernor(policy(), horizons=(1, 20, 50)).run("danger", hazard, 0.4, "local") == (0.0, "stopped")
+    assert not caplog.records  # known without a failure
+
+
+def test_a_governor_that_fails_cuts_the_throttle_and_lets_the_car_brake(monkeypatch):
+    governor = SafetyGovernor(broken := policy())
+    monkeypatch.setattr(broken, "step", lambda *_: 1 / 0)
+    assert governor.run("none", [], 0.4, "local") == (0.0, "stopped") and governor.run("none", [], -0.3, "local") == (
+        -0.3,
+        "stopped",
+    )
+
+
 @pytest.mark.parametrize("throttle", [None, "fast", math.nan, True])
 def test_a_throttle_that_is_no_number_is_none(throttle):
     assert SafetyGovernor(policy()).run("none", [], throttle, "local") == (0.0, "full")
