@@ -123,6 +123,10 @@ def test_goals_say_what_was_measured_and_the_page_shows_it(shifted, results, tmp
     assert verdicts["Nominal held-out frames with any of our own scores at its maximum"] is True
     assert verdicts["AUROC of the safety predictor on held-out drives at k = 5"] is True
     assert verdicts["OOD AUROC of two-sided rho on another room: attic"] is None
+    calibrated = made["goals"][-1]["measured"]
+    assert "Over all faults temperature minus tta_rho_delta is" in calibrated
+    made["evaluation"] |= {"intervals": {"temperature": {"ood_ece_minus_ours": {"low": -0.01, "high": 0.02}}}}
+    assert "cannot be told from none" in goals.judge(made)[-1]["measured"]
     text = page(made, ["real_car/rollout.png"], "public recording")
     for words in (
         "**missed**",
