@@ -43,13 +43,17 @@ class Agreement:
 
 
 def unseen_probabilities(features: np.ndarray, classes: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
-    """(n, C): each answered frame judged by a classifier fitted without its fold of blocks; NaN where that is impossible."""
+    """(n, C): each answered frame judged by a classifier fitted without its fold of blocks; NaN where that is impossible.
+
+    It is also impossible where no other fold has an answer of that class: the one time that the car was carried, say.
+    """
     folds = blocks % FOLDS
     found = np.full((len(classes), count), np.nan)
     for fold in np.unique(folds):
         rest = folds != fold
         if len(np.unique(classes[rest])) >= 2:
-            found[~rest] = QuickClassifier(features[rest], classes[rest], count).probabilities(features[~rest])
+            judged = ~rest & np.isin(classes, classes[rest])
+            found[judged] = QuickClassifier(features[rest], classes[rest], count).probabilities(features[judged])
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from donkey_aicc.labelling.accuracy import Agreement, agreement, blocks_of, enough_certainty, measured_on, unseen_probabilities
-from donkey_aicc.labelling.answers import CLASSES, NOT_DRIVING, SAFE, SKIP, STRETCH, UNSAFE, Answer
+from donkey_aicc.labelling.answers import CLASSES, GIVEN, NOT_DRIVING, SAFE, SKIP, STRETCH, UNSAFE, Answer
 from donkey_aicc.labelling.classifier import QuickClassifier, typical_distance
 from donkey_aicc.labelling.footage import Footage
 
@@ -95,10 +95,13 @@ def _usable(classes: np.ndarray) -> np.ndarray:
 
 
 def _thinned(footage: Footage, rows: np.ndarray, why: np.ndarray) -> np.ndarray:
-    """(n,) bool: of a stretch one frame per half second is learnt, or its hundreds would outvote all single answers."""
-    steps = footage.seconds[rows] // STRETCH_STEP_S
-    again = np.concatenate([[False], (np.diff(steps) == 0) & (why[:-1] == STRETCH)])
-    return ~(again & (why == STRETCH))
+    """(n,) bool: of a stretch one frame per half second is learnt, or its hundreds would outvote all single answers.
+
+    A table may hold stretches too.
+    """
+    steps, many = footage.seconds[rows] // STRETCH_STEP_S, np.isin(why, [STRETCH, GIVEN])
+    again = np.concatenate([[False], (np.diff(steps) == 0) & many[:-1]])
+    return ~(again & many)
 
 
 @dataclass(frozen=True)

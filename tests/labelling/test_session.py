@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.labelling.answers import CLASSES, NEIGHBOURS, SKIP, SPREAD, STRETCH, UNSURE, Answer
+from donkey_aicc.labelling.answers import CLASSES, GIVEN, NEIGHBOURS, SKIP, SPREAD, STRETCH, UNSURE, Answer
 from donkey_aicc.labelling.label_summary import doubts, summary
 from donkey_aicc.labelling.proposal import NO_LABEL
 from donkey_aicc.labelling.session import LabelSession, answers_path
@@ -70,6 +70,15 @@ def test_features_that_tell_nothing_give_way_to_better_ones(footage, features, t
         reply(session, truth, 60)
         shares.append(session.refit() and session.counts()["labelled_share"])
     assert shares[0] < 0.2 and min(shares[1:]) > 0.9
+
+
+def test_a_class_seen_once_is_not_held_against_the_others(make_session, truth):
+    session = make_session()
+    reply(session, truth, 40)
+    before = session.refit().accuracy
+    session.answer([Answer(position, "not_driving", GIVEN) for position in range(200, 260)])  # three seconds in somebody's hands
+    after = session.refit().accuracy
+    assert after is not None and after.share > 0.95 and after.asked <= before.asked
 
 
 def test_what_is_unlike_every_answer_stays_without_a_label(footage, features, truth):
