@@ -31,7 +31,7 @@ TRACK = {"points": np.stack([3 * np.cos(_ANGLES), 2 * np.sin(_ANGLES)], axis=1).
 class ScriptedDrive:
     """Ticks at 20 Hz. `fault` and `alarm` can be set; `asked` holds what the page's buttons asked for."""
 
-    def __init__(self, **about):
+    def __init__(self, view="open", **about):
         self.asked, self.fault, self.alarm, self.mode = [], None, "none", "local"
         self.feed = CockpitFeed()
         self.about = {
@@ -46,7 +46,7 @@ class ScriptedDrive:
             "governor_mode": lambda: "slow",
             "injection": lambda: {"armed": bool(self.fault), "left_s": 12.0 if self.fault else 0.0, "asked_for": []},
         }
-        self.hub = CockpitHub(self.feed, Access(TOKEN), self.about, instruments, lambda: heat_of(self._error(), 0.01))
+        self.hub = CockpitHub(self.feed, Access(TOKEN, view), self.about, instruments, lambda: heat_of(self._error(), 0.01))
         self.controls = Controls(dict.fromkeys(self.about["actions"], self._ask))
         self._over = threading.Event()
 

@@ -100,6 +100,17 @@ def test_without_the_token_one_looks_only(drive, tab):
         assert TOKEN not in tab.page.url
 
 
+def test_where_looking_needs_the_token_nothing_is_shown_before_it_and_all_after(tab):
+    drive = ScriptedDrive(view="token")
+    with served(drive) as address:
+        tab.page.goto(address)
+        tab.until("document.getElementById('old').textContent === 'No data: viewing needs the token'")
+        assert tab.page.locator("#frame").is_hidden() and tab.page.locator("#token-form").is_visible()
+        tab.page.fill("#token", TOKEN)
+        tab.page.keyboard.press("Enter")
+        tab.until(f"{LIVE} && document.getElementById('old').hidden && !document.getElementById('frame').hidden")
+
+
 def test_a_page_opened_before_the_first_frame_says_so_and_one_that_hears_no_more_too(drive, tab):
     with served(drive, moving=False) as address:
         tab.page.goto(address)

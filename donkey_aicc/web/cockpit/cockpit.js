@@ -37,8 +37,8 @@ setInterval(watchAge, 250);
 addEventListener("resize", () => requestAnimationFrame(draw));
 
 function said(message) {
-  if (message.about) describe(message.about);
-  if (message.ask === "token") { link.needs = true; state = "looking needs the token"; }
+  if (message.about) { state = "connected"; link.needs = false; describe(message.about); }
+  if (message.ask === "token") { link.needs = true; state = "looking needs the token"; $("looking").textContent = "Looking needs the token, too."; }
   if (message.may_control !== undefined || message.about) pad.allow(Boolean(message.may_control ?? message.about.may_control));
   if (message.refused) pad.say(message.refused, false);
   if (message.reply) pad.say(message.said, message.done);
