@@ -108,7 +108,7 @@ def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay", scorer
 
 def _add_status(car: Assembly) -> None:
     """A bundle trained without labels: rho, delta and a status that says what is missing."""
-    from donkey_aicc.parts.no_confidence import NoConfidence
+    from donkey_aicc.parts.monitor_status import NoConfidence
 
     car.V.add(NoConfidence(), inputs=[channels.SCORES_STATE], outputs=[channels.STATUS])
     predicted = (channels.P_SAFE, channels.P_TTA, channels.CONFIDENCE, channels.CONFIDENCE_MIN)
@@ -154,7 +154,7 @@ def add_scoring(car: Assembly, judgement: Judgement | None) -> None:
     """
     if judgement is None:
         return
-    from donkey_aicc.parts.sequence_start import SequenceStart
+    from donkey_aicc.parts.frame_intake import SequenceStart
 
     car.V.add(judgement.scorer, inputs=[channels.FRAME, *SENT], outputs=SCORES, threaded=car.config.scorer_threaded)
     if car.config.sim:

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from donkey_aicc.commands.check import add_bundle_label_arguments, bundle_labels
+from donkey_aicc.commands.label_arguments import add_bundle_label_arguments, bundle_labels
 
 if TYPE_CHECKING:
     from donkey_aicc.evaluation.score_files import ScoreFiles

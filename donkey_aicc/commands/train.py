@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.channels import LOCATION
-from donkey_aicc.commands.check import add_label_arguments
+from donkey_aicc.commands.label_arguments import add_label_arguments, label_options
 
 if TYPE_CHECKING:
     from donkey_aicc.tubs.load import LoadedData
@@ -74,11 +74,7 @@ def run(args: argparse.Namespace) -> int:
         torch.set_num_threads(args.threads)
     loaded = load_drives(
         args.data,
-        label_source=args.label_source,
-        tau=args.tau,
-        cte_centre=args.cte_centre,
-        labels_csv=args.labels,
-        lane_half_width=args.lane_half_width,
+        **label_options(args),
         cache_dir=args.cache_dir,
         driving_only=True,
     )

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -116,3 +116,22 @@ class FrameIntake:
                 self._complained = str(error)
                 logger.error("the monitor cannot use a frame: %s", error)
             return None, states.BAD_IMAGE
+
+
+class Forgetful(Protocol):
+    """A part whose next frame may be the first of a new sequence."""
+
+    def reset(self) -> None: ...
+
+
+class SequenceStart:
+    """Donkeycar part, after the scorer: a hit is the last frame of its sequence, in the tub as well."""
+
+    def __init__(self, *parts: Forgetful) -> None:
+        self._parts = parts
+
+    def run(self, hit: bool | None) -> None:
+        """The next frame starts a new sequence if the car has hit the wall."""
+        if hit:
+            for part in self._parts:
+                part.reset()
