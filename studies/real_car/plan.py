@@ -1,7 +1,7 @@
 """What a real-car study is made of, checked before anything long starts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from donkey_aicc.faults.d_aug import SEVERITIES
 from donkey_aicc.files import sha256_of
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.training.presets import preset_named
-from donkey_aicc.tubs.find_tubs import find_tubs
+from donkey_aicc.tubs.find_tubs import find_tubs, tub_names
 from studies.layout import Layout
 
 SHIFTS = ("another_day", "another_track", "another_room")
@@ -78,10 +78,11 @@ class Shift:
     kind: str
     tub: Path
     labels: Path | None = None
+    called: str = ""  # folders of the same name are told apart by their parents
 
     @property
     def name(self) -> str:
-        return f"{self.kind}_{self.tub.name}"
+        return f"{self.kind}_{self.called or self.tub.resolve().name}"
 
 
 @dataclass(frozen=True)
@@ -138,9 +139,12 @@ def plan_real_car(
         raise AiccError(f"--labels: there is no file {labels!r}; make one with: donkey-aicc label TUB")
     if workers < 1:
         raise ConfigError(f"--workers must be >= 1, got {workers}")
+    folders = sorted({shift.tub.resolve() for shift in shifts})
+    called = dict(zip(folders, tub_names(folders), strict=True))
+    shifts = [replace(shift, called=called[shift.tub.resolve()]) for shift in shifts]
     names = [shift.name for shift in shifts]
     if len(set(names)) < len(names):
-        raise AiccError(f"two further tubs have the same kind and name: {', '.join(sorted(names))}; rename a folder")
+        raise AiccError(f"a further tub is given twice: {', '.join(sorted(names))}")
     tubs = tuple(_tub("--data", path) for path in data)
     given = {path.resolve() for path in tubs}
     for shift in shifts:

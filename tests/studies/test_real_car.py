@@ -144,6 +144,19 @@ def test_goals_say_what_was_measured_and_the_page_shows_it(shifted, results, tmp
     assert (tmp_path / "docs" / "real_car" / "rollout.png").read_bytes() == b"picture"
 
 
+def test_further_tubs_that_are_all_called_data_are_told_apart(make_tub, tmp_path):  # noqa: F811
+    tub, places = make_tub(5).path, [make_tub(5, name=f"{place}/data").path for place in ("hall", "yard")]
+    shifts = [parse_shift("another_track", str(place)) for place in places]
+    study = plan_real_car(str(tmp_path / "out"), [str(tub)], None, [*shifts, parse_shift("another_day", str(places[0]))])
+    assert [shift.name for shift in study.shifts] == [
+        "another_track_hall_data",
+        "another_track_yard_data",
+        "another_day_hall_data",
+    ]
+    with pytest.raises(AiccError, match="given twice"):
+        plan_real_car(str(tmp_path / "out"), [str(tub)], None, [shifts[0], shifts[0]])
+
+
 def test_mistakes_are_named_before_anything_starts(make_tub, tmp_path):  # noqa: F811
     tub = make_tub(5).path
     with pytest.raises(AiccError, match="--another-room"):
