@@ -6,6 +6,7 @@ from types import TracebackType
 
 from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.car.empty_tub import clear, inputs_of, is_empty
+from donkey_aicc.car.last_drive import damage, say_last_drive
 from donkey_aicc.errors import AiccError, ConfigError
 
 _given_inject: str | None = None
@@ -76,14 +77,17 @@ def check_tub_takes(car: Assembly, inputs: list[str]) -> None:
     """donkeycar refuses, with an assertion, to go on with a tub that was begun with other channels."""
     tub = Path(car.cfg.DATA_PATH)
     if getattr(car.cfg, "AUTO_CREATE_NEW_TUB", False) or not (tub / "manifest.json").is_file():
+        say_last_drive(tub)
         return
     if is_empty(tub):  # nothing is lost, and donkeycar could not go on with it either
         clear(tub)
         return
-    stored = inputs_of(tub)
-    if stored is None:
-        return  # not for us to judge: donkeycar will say what is wrong with it
-    if stored != inputs:
+    if found := damage(tub):
+        raise AiccError(
+            f"the tub in {car.cfg.DATA_PATH} was not ended in order: {found}. donkeycar cannot add to it: see what is left with "
+            "donkey-aicc check, and move it away, or set AUTO_CREATE_NEW_TUB = True in myconfig.py"
+        )
+    if inputs_of(tub) != inputs:
         raise AiccError(
             f"the tub in {car.cfg.DATA_PATH} was recorded with other channels, and donkeycar cannot add to it: "
             "move it away, or set AUTO_CREATE_NEW_TUB = True in myconfig.py"

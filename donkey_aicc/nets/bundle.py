@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from donkey_aicc.errors import AiccError
@@ -19,6 +18,7 @@ from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.history import input_channels
 from donkey_aicc.nets.manifest import MANIFEST, WEIGHT_FILES, Manifest, read_manifest, write_manifest
 from donkey_aicc.nets.safety_cnn import SafetyCNN, convolution_channels, input_width
+from donkey_aicc.nets.tensor_file import save_tensors
 from donkey_aicc.nets.vae import VAE
 
 __all__ = ["Bundle", "Manifest", "Nets", "read_manifest", "save_bundle", "survives_half"]
@@ -138,7 +138,7 @@ def _write_weights(path: Path, net: nn.Module) -> dict[str, object]:
     half = survives_half(state)
     if half:
         state = {name: value.half() if value.is_floating_point() else value for name, value in state.items()}
-    save_file(state, path)
+    save_tensors(path, state)
     with open(path, "rb") as written:
         os.fsync(written.fileno())
     os.chmod(path, 0o644)

@@ -11,6 +11,7 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import atomic_path, sha256_of, write_json
+from donkey_aicc.nets.tensor_file import save_tensors
 from donkey_aicc.untrusted import read_untrusted_json
 
 if TYPE_CHECKING:
@@ -33,12 +34,10 @@ HEAD = {"head.1": (100, 64 * 3 * 3), "head.3": (50, 100), "head.5": (2, 50)}
 
 def save_pilot(folder: str | Path, net: "PilotNet", about: dict[str, Any]) -> None:
     """Write the pilot's folder; `about` says how it was made (data, seeds, results) and goes into the manifest."""
-    from safetensors.torch import save_file
-
     folder = Path(folder)
     weights = {name: value.detach().cpu().contiguous() for name, value in net.state_dict().items()}
     with atomic_path(folder / WEIGHTS_NAME) as temporary:
-        save_file(weights, temporary, metadata={"format": FORMAT, "version": str(VERSION)})
+        save_tensors(temporary, weights, metadata={"format": FORMAT, "version": str(VERSION)})
     manifest = {"format": FORMAT, "version": VERSION, "sha256": sha256_of(folder / WEIGHTS_NAME), "about": about}
     write_json(folder / MANIFEST_NAME, manifest)
 

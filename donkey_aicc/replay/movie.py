@@ -1,5 +1,6 @@
 """A run, or two beside each other, as mp4 or GIF."""
 
+import itertools
 import shutil
 import subprocess
 import tempfile
@@ -103,10 +104,13 @@ def _through_opencv(pictures: Iterator[np.ndarray], path: Path, rate_hz: float) 
         writer = _writer(str(path), codec, rate_hz, (first.shape[1], first.shape[0]))
         if writer is None:
             continue
-        writer.write(cv2.cvtColor(first, cv2.COLOR_RGB2BGR))
-        for picture in pictures:
+        written = 0
+        for picture in itertools.chain([first], pictures):
             writer.write(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
+            written += 1
         writer.release()
+        if int(cv2.VideoCapture(str(path)).get(cv2.CAP_PROP_FRAME_COUNT)) < written:  # OpenCV does not say so itself
+            raise OSError(f"the movie {path.name} could not be written: is the disk full?")
         return codec
     raise AiccError(NO_CODEC)
 

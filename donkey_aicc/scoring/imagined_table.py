@@ -1,5 +1,6 @@
 """What the `imagined` predictor says at the frames where the world model is rolled ahead: the second, smaller score file."""
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.files import atomic_path
+from donkey_aicc.files import write_atomic
 from donkey_aicc.scoring.score_table import ScoreTable
 
 
@@ -30,8 +31,9 @@ class ImaginedTable:
 
     def save(self, path: str | Path) -> None:
         """Write .npz."""
-        with atomic_path(path) as temporary, open(temporary, "wb") as file:
-            np.savez_compressed(file, **{column.name: getattr(self, column.name) for column in fields(self)})
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **{column.name: getattr(self, column.name) for column in fields(self)})
+        write_atomic(path, packed.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> "ImaginedTable":

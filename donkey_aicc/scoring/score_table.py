@@ -3,6 +3,7 @@
 Scoring writes it; calibrators and the evaluation only read it, so they need neither nets nor tubs.
 """
 
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.files import atomic_path
+from donkey_aicc.files import atomic_path, write_atomic
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
 
 HORIZONS = (1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50)
@@ -102,8 +103,9 @@ class ScoreTable:
         if path.suffix == ".parquet":
             _save_parquet(self.horizons, columns, path)
             return
-        with atomic_path(path) as temporary, open(temporary, "wb") as file:
-            np.savez_compressed(file, horizons=self.horizons, **columns)
+        packed = io.BytesIO()  # in memory: on a full disk the zip writer would also complain at its own end
+        np.savez_compressed(packed, horizons=self.horizons, **columns)
+        write_atomic(path, packed.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> "ScoreTable":

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import atomic_path
+from donkey_aicc.nets.tensor_file import save_tensors
 
 NET, BEST, OPTIMISER = "net/", "best/", "optimiser/"
 
@@ -41,7 +41,7 @@ def save_checkpoint(
     # clone: net and best may share memory, which the format forbids
     ready = {name: value.detach().cpu().clone(memory_format=torch.contiguous_format) for name, value in tensors.items()}
     with atomic_path(path) as temporary:
-        save_file(ready, temporary, metadata={"position": json.dumps(asdict(position))})
+        save_tensors(temporary, ready, metadata={"position": json.dumps(asdict(position))})
 
 
 def load_checkpoint(
