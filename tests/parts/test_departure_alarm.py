@@ -71,6 +71,14 @@ def test_trouble_of_the_monitor_itself(alarm, model, state, age_s, expected):
     assert told(alarm, calm, P, {}, states.OK, 0.05) == ("none", "")
 
 
+def test_blind_from_the_third_frame_old_beyond_a_second_and_a_half_and_a_new_sequence_begins_calm(alarm, model):
+    calm = signs(model)
+    assert [alarm.run(calm, P, {}, states.OK, age_s)[1] for age_s in (0.05, 1.5, 1.51)] == ["none", "none", "watch"]
+    assert [alarm.run(calm, P, {}, states.NO_IMAGE, 0.1)[1] for _ in range(4)] == ["none", "none", "danger", "danger"]
+    alarm.reset()
+    assert [alarm.run(None, [], {}, states.NO_IMAGE, 9.0)[1] for _ in range(4)] == ["none"] * 4
+
+
 def test_nothing_makes_it_raise(alarm):
     for rubbish in ((["x"] * len(SIGN_NAMES), "p", 3, 4, "old"), ([1.0], None, None, 7, None), (object(), object())):
         assert alarm.run(*rubbish)[1] in ("none", "watch")
