@@ -3,11 +3,14 @@
 import argparse
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from donkey_aicc.replay.pictures import Heat
     from donkey_aicc.replay.run import Run
+
+FOREIGN = "this bundle was trained in the simulator: about the drive of a real car its numbers mean nothing"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,11 +95,13 @@ def _load_one(
     run = run if part is None else run.part(*part)
     if bundle_name is None:
         return require_scores(run), None
-    from donkey_aicc.car.bundles import bundle_path
+    from donkey_aicc.car.bundles import bundle_path, trained_in_simulator
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.replay.pictures import Heat
 
     bundle = Bundle.load(bundle_path(bundle_name))
+    if trained_in_simulator(bundle.manifest) and run.track is None:
+        run = replace(run, notes=(*run.notes, FOREIGN))
     return score_run(run, bundle, cache_dir), Heat.of(bundle)
 
 

@@ -1,9 +1,13 @@
 """Scores computed on the spot are those of `donkey-aicc score`, and are kept for the next time."""
 
+import json
+import shutil
+
 import numpy as np
 import pytest
 
 from donkey_aicc.calibration.calibrator_file import load_calibrator
+from donkey_aicc.commands.replay import FOREIGN, _load_one
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.replay.pictures import Heat
@@ -78,3 +82,12 @@ def test_the_heat_map_needs_a_picture(scored):
 def test_without_scores_and_bundle_it_says_what_to_do(tmp_path):
     with pytest.raises(AiccError, match="--bundle reference"):
         require_scores(read_run(write_tub(tmp_path / "tub", 3, scored=False)))
+
+
+def test_a_simulators_bundle_on_another_cars_drive_is_said(scored, tmp_path):
+    run, bundle, cache = scored
+    assert "simulator" not in str(_load_one(str(run.tub), str(bundle.path), str(cache), None)[0].notes)
+    simulated = shutil.copytree(bundle.path, tmp_path / "simulated")
+    manifest = json.loads((simulated / "manifest.json").read_text())
+    (simulated / "manifest.json").write_text(json.dumps(manifest | {"data": {"simulated": True}}))
+    assert _load_one(str(run.tub), str(simulated), str(cache), None)[0].notes[-1] == FOREIGN
