@@ -1,6 +1,6 @@
 """Pictures of the cockpit for the docs: a car of ours drives in the simulator while the installed Chromium looks on.
 
-python -m tests.browser.pictures --out docs/images           # phone, laptop and projector, light and dark
+python -m tests.browser.pictures --out docs/images           # phone, laptop and projector
 python -m tests.browser.pictures --out docs/images --gif     # and cockpit.gif: a fault is injected and stopped
 """
 
@@ -14,10 +14,11 @@ from PIL import Image
 
 from donkey_aicc.car.new_car import create_car
 from tests import car_under_test as cut
-from tests.browser.chromium import SIZES, Tab, started
+from tests.browser.chromium import Tab, started
 
 TOKEN = "token-for-pictures"
-FAULT, SEVERITY = "blur", "5"
+STILLS = (("laptop", "light"), ("projector", "dark"), ("phone", "light"), ("phone_side", "dark"))
+STILL_FAULT, GIF_FAULT = ("blur", "5"), ("dark", "3")  # one shows the heat map well, the other the dial
 READY = "!document.getElementById('pad').disabled && !/–|warming|off/.test(document.getElementById('dial').innerText)"
 STATE = "document.getElementById('facts').innerText.includes('{}')"
 GIF_WIDTH, GIF_FRAME_MS, GIF_COLOURS, GIF_LIMIT = 960, 500, 96, 3_000_000
@@ -52,32 +53,34 @@ def press(tab, selector, seen):
     tab.until(STATE.format(seen), 60)
 
 
+def start(tab, fault):
+    for field, value in zip(("#protocol", "#severity"), fault, strict=True):
+        tab.page.select_option(field, value)
+    press(tab, "#start", ":".join(fault))
+
+
 def take_stills(browser, address, out):
-    for size in SIZES:
-        for theme in ("light", "dark"):
-            tab = Tab(browser, size, theme)
-            open_when_ready(tab, address)
-            tab.page.select_option("#protocol", FAULT)
-            tab.page.select_option("#severity", SEVERITY)
-            tab.page.wait_for_timeout(4000)
-            press(tab, "#start", f"{FAULT}:{SEVERITY}")
-            tab.page.locator("#heat-on").check()
-            tab.page.wait_for_timeout(6000)
-            tab.page.screenshot(path=out / f"cockpit_{size}_{theme}.png", full_page=size == "phone")
-            press(tab, "#stop", "none")
-            print(f"{out}/cockpit_{size}_{theme}.png", flush=True)
-            tab.close()
+    for size, theme in STILLS:
+        tab = Tab(browser, size, theme)
+        open_when_ready(tab, address)
+        tab.page.locator("#heat-on").check()
+        tab.page.wait_for_timeout(20000)
+        start(tab, STILL_FAULT)
+        tab.page.wait_for_timeout(4000)
+        tab.page.screenshot(path=out / f"cockpit_{size}_{theme}.png")
+        press(tab, "#stop", "none")
+        print(f"{out}/cockpit_{size}_{theme}.png", flush=True)
+        tab.close()
 
 
 def take_gif(browser, address, file):
     tab, frames = Tab(browser, "laptop"), []
     open_when_ready(tab, address)
-    tab.page.select_option("#protocol", FAULT)
-    tab.page.select_option("#severity", SEVERITY)
+    tab.page.wait_for_timeout(15000)  # strips that are half empty look poor
     for number in range(48):
         if number == 8:
-            press(tab, "#start", f"{FAULT}:{SEVERITY}")
-        if number == 32:
+            start(tab, GIF_FAULT)
+        if number == 24:
             press(tab, "#stop", "none")
         frames.append(Image.open(io.BytesIO(tab.page.screenshot())).convert("RGB"))
         tab.page.wait_for_timeout(GIF_FRAME_MS / 2)
