@@ -11,6 +11,7 @@ COMMANDS = {
     "repetitions": "put the main numbers of several experiments in one file for the results page",
     "results": "write the results page of the documentation from a results.json",
     "governor": "drive under every fault with and without the governor, at the same nominal cost as its rivals",
+    "after-fault": "how long a fault of three seconds is still seen when it is over, by the alarm, the confidence and rho",
     "protocols": "measure what each injected fault does to the driving, severity by severity",
     "real-car": "train and judge the monitor on a real car's tub: faults on real frames, and other days, tracks and rooms",
     "predictors": "compare the predictor that sees one frame with the one that has a history, on the same drives",

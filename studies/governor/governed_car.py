@@ -82,6 +82,8 @@ class GovernedCar:
         self.acting: str | None = None
         self.level = "none"  # of the alarm, whoever listens
         self.hazard: list[float] = []
+        self.scores: dict[str, float] = {}
+        self.signs: list[float | None] | None = None
 
     def _seat(self, rival: Rival | None) -> Seat:
         alarm = self._model
@@ -119,10 +121,11 @@ class GovernedCar:
 
     def _judge(self, seen: Any, command: tuple[float, float]) -> dict[str, float]:
         """The throttle that each governor would send."""
-        rho, delta, age_s, _, state, scores, signs = self._newest.run()
+        rho, delta, age_s, _, state, scores, self.signs = self._newest.run()
+        self.scores = {**scores, "rho": rho, "delta": delta} if scores else {}
         p_tta, p_safe, frame_scores = self._tta.run(seen, command[0])
-        self.hazard, self.level, reason = self._alarm.run(signs, p_tta, frame_scores, state, age_s)
-        known = {**scores, **frame_scores, "rho": rho, "delta": delta} if scores else {}
+        self.hazard, self.level, reason = self._alarm.run(self.signs, p_tta, frame_scores, state, age_s)
+        known = {**frame_scores, **self.scores} if scores else {}
         throttles = {}
         for name, seat in self.seats.items():
             seat.level, seat.reason = self.level, reason

@@ -41,7 +41,7 @@ class GovernorPreset:
 PRESETS = {
     "full": GovernorPreset((1, 2, 3, 4, 5), 10, 50, GOVERNORS),
     "small": GovernorPreset((3, 5), 2, 4, GOVERNORS),
-    "pair": GovernorPreset((3, 4, 5), 2, 4, (OFF, OURS)),  # only with and without
+    "pair": GovernorPreset((1, 2, 3, 4, 5), 10, 50, (OFF, OURS)),  # the full size, only with and without
     "tiny": GovernorPreset((5,), 1, 1, (OFF, OURS), frames=10, nominal_frames=140),  # for tests
 }
 

@@ -24,7 +24,11 @@ def summarise(drives: Sequence[Drive]) -> dict[str, Any]:
     tracks = list(dict.fromkeys(drive["case"]["track"] for drive in drives))
     by_track = {track: [drive for drive in drives if drive["case"]["track"] == track] for track in tracks}
     by_track |= {ALL: list(drives)} if len(tracks) > 1 else {}
-    rows = [row_of(governor, track, own) for governor in governors for track, own in by_track.items()]
+    rows = []
+    for governor in governors:
+        drove = {drive["case"]["track"] for drive in drives if drive["case"]["governor"] == governor}
+        drove |= {ALL} if len(drove) == len(tracks) else set()
+        rows += [row_of(governor, track, own) for track, own in by_track.items() if track in drove]
     return {"rows": rows, "goals": _goals(rows), "drives": len(drives)}
 
 
@@ -46,6 +50,7 @@ def row_of(governor: str, track: str, drives: Sequence[Drive]) -> dict[str, Any]
     found["nominal_laps"] = round(laps, 1)
     found["nominal_departures"] = sum(drive["outcome"]["left_lane_at"] >= 0 for drive in nominal)
     found["false_stops"] = sum(_is_false(drive, "stopped_at", without) for drive in nominal)
+    found["false_dangers"] = sum(_is_false(drive, "danger_at", without) for drive in nominal)
     found["false_slow_downs"] = sum(_is_false(drive, "watch_at", without) for drive in nominal)
     found["time_lost"] = _time_lost(nominal, without)
     leads = [_lead_s(drive, without.get(_key(drive))) for drive in faulty]

@@ -17,6 +17,7 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.simulator.drivers import nominal_driver
 from donkey_aicc.simulator.driving import Marshal, drive
 from donkey_aicc.simulator.record_drives import world_at_start
+from studies.governor import after_fault
 from studies.governor.governed_car import GovernedCar
 from studies.governor.one_drive import Case, Outcome, drive_seed, stored
 from studies.governor.picture import draw_paths
@@ -134,6 +135,15 @@ def test_a_rival_acts_on_its_own_score(bundle_path):
     calm = Rival(RAW, None, **(limits | {"watch": Threshold(90.0, 0.2, 4), "danger": Threshold(99.0, 0.1, 9)}))
     car = GovernedCar(bundle, calibrator, {RAW: calm})
     assert car(frame, (0.0, 0.5)) == (0.0, 0.5) and calm.score([], [], {}, []) == 0.0
+
+
+def test_a_fault_that_is_over_is_watched_until_it_is_forgotten(bundle_path, monkeypatch):
+    for name, frames in (("BEGIN", 60), ("FRAMES", 20), ("AFTER", 50)):
+        monkeypatch.setattr(after_fault, name, frames)
+    found = after_fault.return_of(bundle_path, "loop", "dark:5", 1, None, "full")
+    assert found.seen and found.alarm_s is not None and 0.3 < found.alarm_s < 2.0
+    left = replace(found, stayed_in_lane=False, alarm_s=None)
+    assert "| dark:5 | 1 of 2 | " in after_fault.markdown([replace(found, stayed_in_lane=True), left])
 
 
 def made_up(governor, protocol, severity, seed, **outcome):
