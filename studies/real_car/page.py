@@ -95,7 +95,8 @@ def _predictors(results: dict[str, Any]) -> str:
         )
     head = (
         f"## The safety predictor\n\nAUROC on {found['drives']} held-out drives ({found['frames']} frames). The last column is "
-        "what the true label of the present frame alone says of the later one: how much of the future is there to be seen.\n\n"
+        "what the true label of the present frame alone says of the later one: how much of the future is there to be seen. What "
+        "was tried for ten frames ahead, and why it stays hard, is in [the log](../studies/log.md).\n\n"
     )
     return head + _table(["k", "one frame", "with history", "gain, 95 %", "present known"], rows)
 
