@@ -22,12 +22,12 @@ COMMANDS = {
     "overhead": "label a real car's tubs from a video of a camera above the track",
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
     "export": "write ONNX files into a bundle, so that a car runs it without torch",
-    "doctor": "is this computer ready to drive: versions, bundle, speed per grade, disk, camera, and what to do",
-    "info": "say what is in a model bundle and how good it is",
+    "doctor": "check whether this computer is ready to drive: versions, bundle, speed per grade, disk, camera; say what to do",
+    "info": "show what is in a model bundle and how good it is",
     "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
     "evaluate": "measure a calibrated bundle on nominal and anomalous drives and write the report",
-    "replay": "look at a recorded drive again: what happened and why, on a page or in a file to send on",
+    "replay": "look at a recorded drive again: what happened and why, on a page or in a file to share",
     "train-pilot": "train a vision pilot from tubs, or from lessons in the embedded simulator",
 }
 

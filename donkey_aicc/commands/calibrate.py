@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="TUBS",
-        help="further nominal drives, one lap each, for the alarm's thresholds alone: n of them allow to promise 1 false alarm "
+        help="further nominal drives, one lap each, only for the alarm's thresholds: with n of them it can promise 1 false alarm "
         "in n + 1 laps",
     )
     parser.add_argument("--method", default=None, help="row of the calibrator catalogue (default: the package's default)")

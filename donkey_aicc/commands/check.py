@@ -11,7 +11,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tubs", nargs="+", metavar="TUB", help="tub folders, or folders that contain tubs")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument(
-        "--max-gap", type=float, default=MAX_GAP_S, metavar="S", help=f"cut where time jumps by more (default {MAX_GAP_S:g} s)"
+        "--max-gap",
+        type=float,
+        default=MAX_GAP_S,
+        metavar="S",
+        help=f"cut a sequence at a longer time gap (default {MAX_GAP_S:g} s)",
     )
     parser.add_argument("--min-length", type=int, default=1, metavar="N", help="drop sequences of fewer frames (default 1)")
     add_label_arguments(parser)

@@ -7,7 +7,9 @@ from donkey_aicc.car.new_car import OLD_SETTINGS, create_car, has_car
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--path", default="~/mycar", help="the folder to make (default: ~/mycar)")
-    parser.add_argument("--overwrite", action="store_true", help=f"replace existing files; old settings stay as {OLD_SETTINGS}")
+    parser.add_argument(
+        "--overwrite", action="store_true", help=f"replace existing files; keep the old settings as {OLD_SETTINGS}"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

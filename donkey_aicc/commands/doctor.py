@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--car", default=".", help="car folder whose settings, tubs and devices are looked at (default: here)")
+    parser.add_argument("--car", default=".", help="car folder to check: settings, tubs and devices (default: here)")
     parser.add_argument("--bundle", help="bundle to drive with, a folder or a shipped name (default: the car's, else reference)")
     parser.add_argument("--hz", type=float, help="rate of the drive loop (default: the car's, else 20)")
     parser.add_argument("--runtime", help="auto, onnx or torch (default: the car's, else auto)")

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="same tables and seed, same results.json (default 0)")
     parser.add_argument("--draws", type=int, default=1000, metavar="N", help="resamples for the intervals (default 1000)")
     parser.add_argument(
-        "--d-aug-frames", type=int, default=80, metavar="N", help="usable frames of each of the 55 pieces of D_aug (default 80)"
+        "--d-aug-frames", type=int, default=80, metavar="N", help="usable frames in each of the 55 pieces of D_aug (default 80)"
     )
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="scoring processes (default 2)")
     parser.add_argument("--cache-dir", metavar="DIR", help="for decoded frames and scores (default ~/.cache/donkey_aicc)")

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bundle", metavar="B", help="the monitor's bundle: a folder, the name of a shipped one, or none (default: asks)"
     )
     parser.add_argument("--yes", action="store_true", help="change the files without asking")
-    parser.add_argument("--undo", action="store_true", help="take our lines out again")
+    parser.add_argument("--undo", action="store_true", help="remove our lines again")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tubs", nargs="+", metavar="TUB", help="tub folders, or folders that contain tubs; they are only read")
+    parser.add_argument("tubs", nargs="+", metavar="TUB", help="tub folders, or folders that contain tubs; never changed")
     parser.add_argument("--out", metavar="CSV", help="label file to write (default: <tub>_labels.csv beside the tub)")
-    parser.add_argument("--bundle", metavar="BUNDLE", help="see with this bundle's encoder too, where answers show that it helps")
+    parser.add_argument("--bundle", metavar="BUNDLE", help="also use this bundle's encoder, if the answers show that it helps")
     parser.add_argument(
-        "--certainty", type=float, default=0.9, metavar="P", help="label a frame from this certainty on (default 0.9)"
+        "--certainty", type=float, default=0.9, metavar="P", help="label frames with at least this certainty (default 0.9)"
     )
     parser.add_argument("--answers", metavar="CSV", help="no page: take the answers from this table (index and answer or safe)")
     parser.add_argument("--questions", type=int, metavar="N", help="with --answers: answer only the N frames it asks for")
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--colours", metavar="JSON", help="no page: label by the floor colours of this file, as the page writes it"
     )
-    parser.add_argument("--compare", metavar="CSV", help="no page: say how far the labels agree with these")
+    parser.add_argument("--compare", metavar="CSV", help="no page: say how well the labels agree with these")
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to serve at (default: this machine only; 0.0.0.0 for a phone)"
     )

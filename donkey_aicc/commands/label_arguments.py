@@ -13,7 +13,7 @@ def add_label_arguments(parser: argparse.ArgumentParser) -> None:
         "--label-source",
         default="auto",
         choices=["auto", "cte", "csv", "takeover", "mark"],
-        help="where labels come from (default: the best the tub holds)",
+        help="where labels come from (default: the best source in the tub)",
     )
     parser.add_argument(
         "--tau",
@@ -26,7 +26,7 @@ def add_label_arguments(parser: argparse.ArgumentParser) -> None:
         "--lane-half-width",
         type=float,
         metavar="W",
-        help="|cte - centre| beyond it is a departure, in the unit of the recorded cte (default: as the tub's recorder noted it)",
+        help="|cte - centre| beyond it is a departure, in the unit of the recorded cte (default: as stored in the tub)",
     )
     parser.add_argument("--labels", metavar="CSV", help="label file with the columns index and cte or safe")
 

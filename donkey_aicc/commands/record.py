@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--faults",
         "--protocol",
         default=None,
-        help="inject after 200 nominal frames: faults by name, parted by commas; d_aug: all that a calibrator may learn from",
+        help="inject after 200 nominal frames: fault names, separated by commas; d_aug: all faults a calibrator may learn from",
     )
     parser.add_argument("--severity", default="1-5", help="severities to inject: N or FIRST-LAST (default 1-5)")
     parser.add_argument("--workers", type=int, default=2, help="processes (default 2)")

@@ -14,9 +14,9 @@ FOREIGN = "this bundle was trained in the simulator: about the drive of a real c
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tub", metavar="TUB", help="tub folder, version 1 or 2, of any car; it is only read")
+    parser.add_argument("tub", metavar="TUB", help="tub folder, version 1 or 2, of any car; never changed")
     parser.add_argument("--bundle", metavar="B", help="compute the scores with this bundle (default: as recorded in the tub)")
-    parser.add_argument("--compare", metavar="TUB2", help="a second drive beside it, such as with the governor on")
+    parser.add_argument("--compare", metavar="TUB2", help="show a second drive beside it, such as one with the governor on")
     parser.add_argument(
         "--compare-bundle", metavar="B2", help="bundle of the second drive (default: B); alone: TUB again, with B2"
     )
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="write one self-contained HTML file to send to somebody")
     parser.add_argument("--rerun", metavar="FILE", help="write an .rrd for the Rerun viewer; needs donkey_aicc[rerun]")
     parser.add_argument("--mcap", metavar="FILE", help="write an .mcap for Foxglove; needs donkey_aicc[mcap]")
-    parser.add_argument("--port", type=int, default=8891, help="of the page (default 8891; 0 takes a free one)")
+    parser.add_argument("--port", type=int, default=8891, help="port of the page, 0 for a free one (default 8891)")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 lets a phone in (default 127.0.0.1)")
     parser.add_argument("--no-browser", "--headless", action="store_true", help="only print the page's address")
     parser.add_argument(

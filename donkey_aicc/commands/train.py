@@ -46,11 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--split",
         default="auto",
         choices=["auto", "session", "gap", "block"],
-        help="sides by whole tub sessions, by stretches far apart in time, or by blocks of long drives (default: the strictest "
+        help="split by whole tub sessions, by stretches far apart in time, or by blocks of long drives (default: the strictest "
         "that the data allows)",
     )
     parser.add_argument("--guard", type=float, default=3.0, metavar="S", help="seconds between two sides (default 3)")
-    parser.add_argument("--seed", type=int, default=0, help="of the split and of all training randomness (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="for the split and all training randomness (default 0)")
     parser.add_argument("--device", default="auto", help="auto (a GPU if there is one), cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all cores)")
     parser.add_argument("--resume", action="store_true", help="go on where an interrupted training stopped")

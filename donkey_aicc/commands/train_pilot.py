@@ -11,7 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, help="folder for the pilot: pilot.safetensors and manifest.json")
     parser.add_argument("--simulate", action="store_true", help="no tubs: learn from the expert in the simulator (DAgger)")
     parser.add_argument("--tracks", nargs="+", default=None, help="with --simulate: tracks to learn (default: all named)")
-    parser.add_argument("--start", default=None, help="with --simulate: a pilot that goes on learning, in two rounds")
+    parser.add_argument("--start", default=None, help="with --simulate: train this pilot further, in two rounds")
     parser.add_argument("--drives", type=int, default=2, help="with --simulate: drives per track and round (default 2)")
     parser.add_argument("--frames", type=int, default=700, help="with --simulate: frames per drive (default 700)")
     parser.add_argument("--work", default=None, help="folder for lessons and checkpoints (default: OUT.work)")

@@ -7,7 +7,7 @@ from donkey_aicc.errors import ConfigError
 from donkey_aicc.faults.driven import FAULTS, parameters
 
 FORM = (
-    "FAULT:SEVERITY[@WHEN], parted by commas; FAULT is one of "
+    "FAULT:SEVERITY[@WHEN], separated by commas; FAULT is one of "
     + ", ".join(FAULTS)
     + "; SEVERITY 1-5; WHEN is seconds (10s-25s or 10s-), laps (lap2 or lap2-4, the first lap is lap1) or ticks (100-300)"
 )
