@@ -3,7 +3,8 @@
     .venv/bin/python .ci/test_next.py [3.12 3.13] [-- PYTEST OPTIONS]
 
 Makes .venv-next-<version> once per version and skips a version whose interpreter is not here. Tests that need donkeycar are
-counted as skipped (tests/without_donkeycar.py).
+counted as skipped (tests/without_donkeycar.py). PyPI's torch for Linux brings 5 GB of CUDA; to spare that, name another index:
+PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
 """
 
 import re
@@ -37,7 +38,7 @@ def requirements() -> list[str]:
 
 def fill(home: Path, python: str) -> None:
     subprocess.run([python, "-m", "venv", str(home)], check=True)
-    pip = [str(home / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    pip = [str(home / "bin" / "python"), "-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check"]
     subprocess.run([*pip, "numpy>=2", *OF_DONKEYCAR, *requirements()], check=True)
     (home / ".filled").touch()
 

@@ -1,6 +1,6 @@
 """What the living states' longer memory changes in delta, measured with a trained bundle on its nominal test drives.
 
-    python benchmarks/memory_beyond_context.py BUNDLE SCORES_DIR FRAMES NOMINAL_TUB...
+    python -m benchmarks.memory_beyond_context BUNDLE SCORES_DIR FRAMES NOMINAL_TUB...
 
 SCORES_DIR holds calibration.npz (what is nominal) and test.npz (the living scores) of `python -m studies experiment`, made with
 this bundle. FRAMES frames of the test drives are scored anew from a cold start, which takes seconds each; the tubs are the

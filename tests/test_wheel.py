@@ -1,5 +1,6 @@
 """A wheel built from the repository works by itself: command, template, models and pages come from it."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.car_under_test import only_tub, read_tub, write_settings
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "donkey_aicc", "mycar_template", "models")
@@ -85,6 +88,37 @@ def test_template_and_models_are_found_in_the_wheel(installed, tmp_path):
 def test_a_car_can_be_made_from_the_wheel(installed, tmp_path):
     run(installed / "donkey-aicc", "createcar", "--path", tmp_path / "car", cwd=tmp_path)
     assert (tmp_path / "car" / "manage.py").is_file()
+
+
+LOOPS = 300
+NOT_ON_A_CAR = {"torch", "scikit-learn", "matplotlib", "onnx"}
+SAME = ("aicc/rho", "aicc/delta", "aicc/p_tta", "aicc/confidence")
+
+
+@pytest.mark.slow
+def test_an_environment_without_torch_drives_as_one_with_it(wheel, tmp_path):
+    """A real environment with what `pip install` brings; needs a package index. tests/car/test_without_torch.py needs none."""
+    venv.create(tmp_path / "environment", with_pip=True)
+    without = tmp_path / "environment" / "bin"
+    pip = subprocess.run(
+        [without / "pip", "install", "-q", "-c", ROOT / "constraints.txt", wheel], capture_output=True, check=False
+    )
+    if pip.returncode:
+        pytest.skip(f"no package index: {pip.stderr.decode()[-200:]}")
+    listed = json.loads(run(without / "pip", "list", "--format", "json", cwd=tmp_path))
+    assert not NOT_ON_A_CAR & {each["name"].lower() for each in listed}
+    tubs = []
+    for runtime, python in (("onnx", without / "python"), ("torch", Path(sys.executable))):
+        car = tmp_path / runtime
+        run(without / "donkey-aicc", "createcar", "--path", car, cwd=tmp_path)
+        write_settings(car, MAX_LOOPS=LOOPS, AICC_RUNTIME=runtime)
+        run(python, "manage.py", "drive", "--headless", "--fast", cwd=car)
+        tubs.append(read_tub(only_tub(car))[0])
+    ours, torchs = tubs
+    assert len(ours) == len(torchs) == LOOPS and ours[-1]["aicc/status"] == torchs[-1]["aicc/status"]
+    for name in SAME:
+        for one, other in zip(ours, torchs, strict=True):
+            assert one[name] == pytest.approx(other[name], abs=1e-4), name
 
 
 def test_the_checkout_finds_its_own_folders():
