@@ -44,13 +44,16 @@ class AiccConfig:
     inject_arm_s: float = setting(30.0, "on a real car, seconds that injection stays armed", at_least=0.1, at_most=600.0)
     inject_user_mode: bool = setting(False, "inject also while the user drives")
     inject_max_throttle: float | None = setting(
-        None, "most throttle while a command is disturbed; None: 0.5 on a real car, 1 in a simulator", at_least=0.01, at_most=1.0
+        None,
+        "maximum throttle while a command is disturbed; None: 0.5 on a real car, 1 in a simulator",
+        at_least=0.01,
+        at_most=1.0,
     )
     inject_buttons: bool | None = setting(
-        None, "web buttons w1-w5: dark, blur, bias, latency, stop; None: in simulators only, a real car wants True"
+        None, "web buttons w1-w5: dark, blur, bias, latency, stop; None: only in simulators; a real car needs True"
     )
     inject_button_severity: int = setting(3, "severity of faults started by a button", at_least=1, at_most=5)
-    inject_joystick_button: str | None = setting(None, "joystick button that arms, then goes through the protocols")
+    inject_joystick_button: str | None = setting(None, "joystick button that arms, then steps through the protocols")
     inject_stop_button: str | None = setting(None, "joystick button that ends every fault at once")
     inject_parameters: dict | None = setting(None, 'changes to the severity table: {"dark": {"luminance_factor": 0.2}}')
     mark_button: str | None = setting(
@@ -60,7 +63,7 @@ class AiccConfig:
     record_clean: bool = setting(False, "store the frame without faults too, as aicc/clean_image")
 
     cockpit: bool = setting(True, "the cockpit at /aicc on the car's web page")
-    web_token: str | None = setting(None, "who has it may control from the cockpit; None: a new one at every start")
+    web_token: str | None = setting(None, "whoever has it may use the cockpit's buttons; None: a new one at every start")
     web_view: str = setting(
         "open", "who may look at the cockpit: everybody (open) or only with the token", choices=("open", "token")
     )
@@ -71,7 +74,7 @@ class AiccConfig:
     score_samples: int | None = setting(None, "dropout samples of the world model; None: as calibrated", at_least=1, at_most=100)
     rollout_every: int | None = setting(None, "frames between two looks ahead; None: as calibrated", at_least=1, at_most=100)
     monitor_seed: int | None = setting(None, "seed of the monitor's views and samples; None: as calibrated", at_least=0)
-    scorer_threaded: bool = setting(True, "score beside the drive loop; False: in it, for drives faster than real time")
+    scorer_threaded: bool = setting(True, "score in a thread; False: inside the drive loop, for drives faster than real time")
     scorer_threads: int = setting(1, "CPU threads for the world model", at_least=1, at_most=64)
     runtime: str = setting("auto", "what runs the nets; auto: onnx where the bundle has been exported", choices=RUNTIMES)
     grade: str | None = setting(

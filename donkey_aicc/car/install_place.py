@@ -40,7 +40,7 @@ def find_place(tree: ast.Module, name: str) -> InstallPlace:
         start = f"{_vehicle(function)}.start"
         starts = _found(function, lambda call, start=start: ast.unparse(call.func) == start)  # type: ignore[misc]
         if len(tubs) > 1:
-            faults.append(f"TubWriter(...) stands there {len(tubs)} times")
+            faults.append(f"TubWriter(...) appears {len(tubs)} times")
         elif tubs and not isinstance(tubs[0][0], ast.Assign):
             faults.append("the TubWriter has no name")
         elif tubs and not _tub_names(tubs[0][1]):

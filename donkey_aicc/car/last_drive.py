@@ -51,4 +51,4 @@ def say_last_drive(data: Path) -> None:
     newest = max(tubs, key=lambda tub: (tub / "manifest.json").stat().st_mtime, default=None)
     found = damage(newest) if newest is not None else ""
     if found:
-        print(f"The last drive, {newest}, was not ended in order: {found}. See what is left: donkey-aicc check {newest}")
+        print(f"The last drive, {newest}, did not end properly: {found}. See what is left: donkey-aicc check {newest}")

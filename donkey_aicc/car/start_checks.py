@@ -84,7 +84,7 @@ def check_tub_takes(car: Assembly, inputs: list[str]) -> None:
         return
     if found := damage(tub):
         raise AiccError(
-            f"the tub in {car.cfg.DATA_PATH} was not ended in order: {found}. donkeycar cannot add to it: see what is left with "
+            f"the tub in {car.cfg.DATA_PATH} did not end properly: {found}. donkeycar cannot add to it: see what is left with "
             "donkey-aicc check, and move it away, or set AUTO_CREATE_NEW_TUB = True in myconfig.py"
         )
     if inputs_of(tub) != inputs:

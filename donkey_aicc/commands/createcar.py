@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if has_car(args.path) and not args.overwrite:
-        print(f"There is a car in {args.path} already: nothing was made. --overwrite replaces its files")
+        print(f"There is already a car in {args.path}: nothing was made. --overwrite replaces its files")
         return 1
     folder = create_car(args.path, args.overwrite)
     print(f"Drive it:    cd {folder} && python manage.py drive              (choose Full Auto on the web page)")

@@ -81,7 +81,7 @@ def _bundle(args: argparse.Namespace, is_new: bool) -> str | None:
 
     chosen = args.bundle
     if chosen is None and is_new and not args.yes and sys.stdin.isatty():
-        print("Which bundle shall the monitor use? A folder made by donkey-aicc train, or a shipped one:", *shipped_bundles())
+        print("Which bundle should the monitor use? A folder made by donkey-aicc train, or a shipped one:", *shipped_bundles())
         print(f"Empty: none; {WITHOUT}.")
         chosen = input("Bundle: ").strip() or NO_BUNDLE
     if chosen is None or chosen == NO_BUNDLE:
@@ -103,14 +103,14 @@ def _write(changes: dict[Path, tuple[bytes, bytes]], file: Path, args: argparse.
         write_atomic(path, after)
     if args.undo:
         same = install.drop_backup(file)
-        print(f"Our lines are out of {file}" + (": it is as it was." if same else "; your later changes are still in it."))
+        print(f"Our lines were removed from {file}" + (": it is as it was." if same else "; your later changes are still in it."))
     elif backup is not None:
-        print(f"Done. The old file is {backup.name}; `donkey-aicc install {args.car} --undo` takes our lines out again.")
+        print(f"Done. The old file is {backup.name}; `donkey-aicc install {args.car} --undo` removes our lines again.")
     else:
         print("Done.")
 
 
 def _agreed(question: str) -> bool:
     if not sys.stdin.isatty():
-        raise AiccError("nobody is there to answer: add --yes to change the files without asking. Nothing was changed")
+        raise AiccError("nobody can answer here: add --yes to change the files without asking. Nothing was changed")
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")

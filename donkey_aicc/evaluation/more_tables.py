@@ -40,7 +40,7 @@ def wilcoxon_table(results: Results, beside: Beside = NOBODY) -> Table:
         Column("p", "p", digits=4),
         Column("p_paper", beside.label, paper=True, text=True),
         Column("pairs", "Pairs", 0),
-        Column("interval", "95 % interval, drives drawn anew", text=True),
+        Column("interval", "95 % interval, drives resampled", text=True),
     ]
     rows = []
     for reference, tests in results["wilcoxon"].items():

@@ -22,7 +22,7 @@ def summary(session: LabelSession) -> str:
     ]
     if said.accuracy is not None:
         lines.append(f"accuracy  {said.accuracy.to_text()}")
-        lines.append(f"certainty a frame is labelled from {said.limit:.2f} on")
+        lines.append(f"certainty a frame gets a label from {said.limit:.2f}")
     lines += [f"note: {text}" for text in doubts(session)]
     return "\n".join(lines)
 
@@ -40,7 +40,7 @@ def doubts(session: LabelSession) -> list[str]:
     if said.suspects:
         named = ", ".join(_record(session.footage, position) for position in said.suspects[:MOST_NAMED])
         more = ", ..." if len(said.suspects) > MOST_NAMED else ""
-        found.append(f"{len(said.suspects)} answers stand against all others like them, look again: records {named}{more}")
+        found.append(f"{len(said.suspects)} answers contradict all similar ones, look again: records {named}{more}")
     return found
 
 

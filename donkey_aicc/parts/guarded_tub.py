@@ -56,7 +56,7 @@ class GuardedTub:
         try:
             self.writer.close()
         except Exception as error:
-            logger.error(f"the tub could not be closed in order, its records so far can be read: {str(error)[:200]}")
+            logger.error(f"the tub could not be closed properly; its records so far can be read: {str(error)[:200]}")
         if self.left_out:
             print(f"{self.left_out} records could not be written and are not in the tub {self.tub.base_path}")
 

@@ -173,7 +173,7 @@ class WorldModelScorer:
             if now - self._restarted_s >= RESTART_EVERY_S:
                 self._restarted_s = self._beat_s = now
                 self.counts.restarts += 1
-                logger.error("the scorer's thread is gone; starting another one")
+                logger.error("the scorer's thread died; starting another one")
                 self._worker = threading.Thread(target=self.update, name="aicc-scorer", daemon=True)
                 self._worker.start()
         restarting = self._result is None and self._restarted_s > -math.inf

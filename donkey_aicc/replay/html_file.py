@@ -41,7 +41,7 @@ def write_html(runs: Sequence[Run], path: str | Path, largest_bytes: int = LARGE
             break
         every += max(1, every // 4)
     kept = f"every {_ordinal(every)} picture and those of the events are in it" if every > 1 else "all pictures are in it"
-    data = {"runs": packed, "frames": frames, "note": f"A file for sending on: {kept}"}
+    data = {"runs": packed, "frames": frames, "note": f"A file to share: {kept}"}
     page = _page(json.dumps(data).replace("</", "<\\/"))
     write_atomic(path, page)
     return f"{path}: {len(page) / 1e6:.1f} MB, {kept}"

@@ -83,5 +83,5 @@ def _refuse_other_training(path: Path, stored: dict[str, Any], wanted: dict[str,
         if stored.get(name) != wanted.get(name):
             raise AiccError(
                 f"cannot resume {path}: it was made with {name} = {stored.get(name)!r}, now it is {wanted.get(name)!r}; "
-                "use the same settings and data, or start anew without --resume"
+                "use the same settings and data, or start again without --resume"
             )

@@ -35,4 +35,4 @@ def _request(number: int, frame: FrameType | None) -> None:
     if _requested.is_set():
         raise KeyboardInterrupt
     _requested.set()
-    print("stopping after this step; go on later with --resume", file=sys.stderr, flush=True)
+    print("stopping after this step; continue later with --resume", file=sys.stderr, flush=True)

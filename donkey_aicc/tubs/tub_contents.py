@@ -115,7 +115,7 @@ def in_index_order(records: Iterable[Record]) -> tuple[list[Record], list[Findin
     findings += found(
         LOSS, "duplicate-index", f"{conflicting} indices are used by two different records; the later was kept", conflicting
     )
-    findings += found(NOTE, "out-of-order", f"{disorder} records stand behind a record with a larger index; sorted", disorder)
+    findings += found(NOTE, "out-of-order", f"{disorder} records come after a record with a larger index; sorted", disorder)
     return [kept[index] for index in sorted(kept)], findings
 
 

@@ -118,7 +118,7 @@ def _catalogs_to_read(path: Path, manifest: _Manifest) -> tuple[list[str], list[
     unlisted = [name for name in present if name not in listed]
     stray = [entry.name for entry in path.iterdir() if entry.name.startswith(".") and entry.suffix == ".catalog"]
     findings = found(LOSS, "catalog-missing", f"listed in {MANIFEST} but absent: {_some(absent)}", len(absent))
-    findings += found(LOSS, "catalog-unlisted", f"not listed in {MANIFEST}, read all the same: {_some(unlisted)}", len(unlisted))
+    findings += found(LOSS, "catalog-unlisted", f"not listed in {MANIFEST}, read anyway: {_some(unlisted)}", len(unlisted))
     findings += found(NOTE, "stray-file", f"ignored hidden files: {_some(sorted(stray))}", len(stray))
     return sorted(present, key=_catalog_number), findings
 

@@ -75,7 +75,7 @@ def own_address() -> str:
 def announcement(link: str) -> str:
     """The link, and on a terminal the same as a QR code for a phone."""
     said = (
-        f"Cockpit: {link}\n(whoever has this link can inject faults and change modes; without the part after # one can only look)"
+        f"Cockpit: {link}\n(whoever has this link can inject faults and change modes; without the part after # you can only look)"
     )
     if not sys.stdout.isatty():
         return said

@@ -185,7 +185,7 @@ def test_without_a_bundle_it_says_what_that_means(donkey_car, monkeypatch, capsy
     ("old", "new", "complaint"),
     [
         (b'    add_camera(V, cfg, "single")\n', b"", "no function makes a Vehicle() and adds a camera"),
-        (b"    writer =", b"    TubWriter(inputs=inputs, types=types)\n    writer =", "TubWriter(...) stands there 2 times"),
+        (b"    writer =", b"    TubWriter(inputs=inputs, types=types)\n    writer =", "TubWriter(...) appears 2 times"),
         (b"    writer = TubWriter", b"    V.start()\n    V.start()\n    other", "exactly one start of the vehicle, but 2"),
         (b"def drive(cfg)", b"def drive()", "drive takes no settings"),
         (b"types=types", b"types=[]", "TubWriter(..., inputs=..., types=...) is missing"),
