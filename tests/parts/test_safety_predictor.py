@@ -11,6 +11,7 @@ from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
 from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.tta_views import predict_tta
 
 
@@ -42,7 +43,10 @@ def test_views_follow_seed_and_frame_number_as_offline(bundle, camera):
 def test_scores_of_the_pass_are_offered_when_a_calibrator_asks(bundle, camera, statistics):
     tta = TTA(SafetyPredictor(bundle), details=True, statistics=statistics, score_names=("rho", "tta_spread"))
     scores = tta.run(camera(0))[2]
-    assert set(scores) == {"tta_spread"} and 0.0 <= scores["tta_spread"] <= 1.0
+    offline = predict_tta(TorchRuntime(bundle), images_to_array(to_model_image(camera(0))[None]), FrameRandomness(0, 1).tta(0))
+    wanted = statistics.frame_scores(1.0, np.zeros(len(FEATURE_NAMES)), None, offline.spread[0])["tta_spread"]
+    assert scores == {"tta_spread": pytest.approx(wanted, abs=1e-4)}
+    assert TTA(SafetyPredictor(bundle), details=True, statistics=statistics, score_names=("rho",)).run(camera(0))[2] == {}
 
 
 @pytest.mark.parametrize(
@@ -99,3 +103,27 @@ def test_a_gap_in_time_starts_the_history_again(history_bundle, camera, clock, i
     first = tta.run(camera(0), 0.1)
     clock.now += 0.6
     assert tta.run(camera(0), 0.1) == first
+
+
+def test_commands_count_within_the_range_of_a_tub(history_bundle, camera):
+    def after(steering):
+        predictor = SafetyPredictor(history_bundle)
+        return [predictor.run(camera(number), steering) for number in range(2)]
+
+    assert after(3.0) == after(1.0) and after(-3.0) == after(-1.0) and after(0.9) != after(1.0)
+
+
+def test_a_net_that_fails_gives_no_prediction_and_is_told_once_a_drive(bundle, camera, monkeypatch, caplog):
+    predictor = SafetyPredictor(bundle)
+    monkeypatch.setattr(predictor.runtime, "predict", lambda images: 1 / 0)
+    assert [predictor.run(camera(number)) for number in range(3)] == [[]] * 3 and len(caplog.records) == 1
+    predictor.shutdown()
+    assert predictor.run(camera(0)) == [] and len(caplog.records) == 2
+
+
+@pytest.mark.parametrize(("details", "nothing"), [(False, []), (True, ([], [], {}))])
+def test_tta_without_a_frame_or_with_a_net_that_fails_says_nothing(bundle, camera, monkeypatch, details, nothing):
+    tta = TTA(SafetyPredictor(bundle), details=details)
+    assert tta.run(None) == nothing and tta.run(camera(0)) != nothing
+    monkeypatch.setattr(tta.predictor.runtime, "predict", lambda images: 1 / 0)
+    assert tta.run(camera(1)) == nothing
