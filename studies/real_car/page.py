@@ -15,18 +15,18 @@ Data: {data}. {source}
 
 Scores: {samples} dropout samples, a rollout of {rollout_steps} frames every {rollout_every}, {views} views.
 
-The nets are trained on one share of the drives. Everything below is measured on other drives of the same recording, or on
-other tubs. Intervals are 95 % and come from drawing whole drives anew.
+The nets are trained on one part of the drives. Everything below is measured on other drives of the same recording, or on
+other tubs. Intervals are 95 % and come from resampling whole drives.
 """
-OPEN_LOOP = """Dark and Blur change the recorded camera files. Bias and Latency change the recorded commands only. All of it is
-**open loop**: the car did not feel the fault, so its pictures under a command fault, its path and its labels are those of the
-nominal drive. OOD detection under Bias and Latency is therefore harder than on the road, and their ECE says what a needless
+OPEN_LOOP = """Dark and Blur change the recorded camera files. Bias and Latency change only the recorded commands. All of this is
+**open loop**: the car did not feel the fault, so its path, its labels, and under a command fault its pictures are those of the
+nominal drive. So it is harder to detect Bias and Latency here than on the road, and their ECE shows what a needless
 alarm costs.
 """
 NAMES = {True: "met", False: "**missed**", None: "unknown"}
 SHOWN_PICTURES = {
     "reconstruction.png": "Validation frames and what the world model makes of them",
-    "rollout.png": "Rollouts of the dynamics net beside what really came",
+    "rollout.png": "Rollouts of the dynamics net beside the real frames",
 }
 
 
@@ -94,9 +94,9 @@ def _predictors(results: dict[str, Any]) -> str:
             [horizon, _with_interval(row["direct"]), _with_interval(row["history"]), bounds, _number(row["present"]["value"])]
         )
     head = (
-        f"## The safety predictor\n\nAUROC on {found['drives']} held-out drives ({found['frames']} frames). The last column is "
-        "what the true label of the present frame alone says of the later one: how much of the future is there to be seen. What "
-        "was tried for ten frames ahead, and why it stays hard, is in [the log](../studies/log.md).\n\n"
+        f"## The safety predictor\n\nAUROC on {found['drives']} held-out drives ({found['frames']} frames). The last column "
+        "shows how well the true label of the present frame alone predicts the later one. [The log](../studies/log.md) says what we "
+        "tried for ten frames ahead, and why it stays hard.\n\n"
     )
     return head + _table(["k", "one frame", "with history", "gain, 95 %", "present known"], rows)
 
