@@ -95,8 +95,8 @@ def _predictors(results: dict[str, Any]) -> str:
         )
     head = (
         f"## The safety predictor\n\nAUROC on {found['drives']} held-out drives ({found['frames']} frames). The last column "
-        "shows how well the true label of the present frame alone predicts the later one. [The log](../studies/log.md) says what we "
-        "tried for ten frames ahead, and why it stays hard.\n\n"
+        "shows how well the true label of the present frame alone predicts the later one. [The log](../studies/log.md) says "
+        "what we tried for ten frames ahead, and why it stays hard.\n\n"
     )
     return head + _table(["k", "one frame", "with history", "gain, 95 %", "present known"], rows)
 
