@@ -71,7 +71,7 @@ function show(state) {
 }
 
 function accuracy(found) {
-  if (!found) return ["It will say how right it is as soon as it can label the rest."];
+  if (!found) return ["It says how right it is once it can label the rest."];
   const where = found.spread ? "answers spread over the drive" : "answers, more hard ones than the drive has";
   return [element("strong", `${percent(found.share)} right`), ` (${percent(found.low)} to ${percent(found.high)}), measured on ${found.answers} ${where}, in blocks of time that it had not seen.`];
 }

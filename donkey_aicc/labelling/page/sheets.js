@@ -8,7 +8,7 @@ const ABOUT = {
   unsafe: "What it calls unsafe, the least certain first.",
   not_driving: "Carried, parked or in the pit: left out of training and calibration.",
   unsure: "Not sure enough: these stay without a label unless you say what they are.",
-  answers_in_doubt: "Your answers that others like them speak against, or that contradict each other.",
+  answers_in_doubt: "Your answers that disagree with similar ones, or contradict each other.",
 };
 const $ = (id) => document.getElementById(id);
 

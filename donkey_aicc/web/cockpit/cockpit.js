@@ -38,7 +38,7 @@ addEventListener("resize", () => requestAnimationFrame(draw));
 
 function said(message) {
   if (message.about) { state = "connected"; link.needs = false; describe(message.about); }
-  if (message.ask === "token") { link.needs = true; state = "looking needs the token"; $("looking").textContent = "Looking needs the token, too."; }
+  if (message.ask === "token") { link.needs = true; state = "you need the token to look"; $("looking").textContent = "You need the token even to look."; }
   if (message.may_control !== undefined || message.about) pad.allow(Boolean(message.may_control ?? message.about.may_control));
   if (message.refused) pad.say(message.refused, false);
   if (message.reply) pad.say(message.said, message.done);
