@@ -9,6 +9,7 @@ With --keep the figures of several runs, such as one per file, come together on 
 import argparse
 import ast
 import copy
+import gc
 import importlib
 import importlib.abc
 import importlib.util
@@ -38,13 +39,15 @@ TARGETS = {
     "parts/departure_alarm.py": ["parts/test_departure_alarm.py"],
     "parts/safety_predictor.py": ["parts/test_safety_predictor.py"],
     "parts/tta.py": ["parts/test_safety_predictor.py"],
-    "parts/frame_intake.py": [_SCENARIOS, "parts/test_safety_predictor.py"],
-    "parts/monitor_stream.py": [_SCENARIOS, "parts/test_backlog.py"],
+    "parts/frame_intake.py": ["parts/test_frame_intake.py"],
+    "parts/monitor_stream.py": ["parts/test_frame_intake.py", "parts/test_backlog.py", _SCENARIOS],
     "parts/backlog.py": ["parts/test_backlog.py"],
     "parts/world_model_scorer.py": [_SCENARIOS, _SCORER],
     "calibration/anomaly_temperature.py": ["parts/test_anomaly_calibrator.py", "calibration/test_fits.py"],
     "scoring/stream.py": ["scoring/test_stream.py"],
 }
+
+SOURCES: dict[str, str] = {}  # of the modules that are loaded
 
 COMPARE = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 COMPARE |= {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
@@ -118,11 +121,38 @@ def _replaced(tree: ast.AST, old: ast.AST, new: ast.AST) -> bool:
     return False
 
 
+def name_of(module: str) -> str:
+    return "donkey_aicc." + module.removesuffix(".py").replace("/", ".")
+
+
+def load_package() -> None:
+    """All modules that the tests use, once and for all forks."""
+    for path in sorted((ROOT / "donkey_aicc").glob("*/*.py")):
+        if path.parent.name in ("nets", "faults", "scoring", "tubs", "calibration", "parts") and path.stem != "__init__":
+            importlib.import_module(name_of(str(path.relative_to(ROOT / "donkey_aicc"))))
+    for name in [each for each in sys.modules if each.startswith("donkey_aicc.")]:
+        SOURCES[name] = Path(str(sys.modules[name].__file__)).read_text(encoding="utf-8")
+
+
+def _forget(name: str) -> None:
+    """This module and every one that imports it are loaded anew: they would go on with the unchanged code."""
+    gone, waiting = set(), [name]
+    while waiting:
+        gone.add(current := waiting.pop())
+        package, _, last = current.rpartition(".")
+        needles = (f"from {current} import", f"import {current}\n", f"from {package} import {last}\n")
+        waiting += [each for each, text in SOURCES.items() if each not in gone and any(needle in text for needle in needles)]
+    for each in gone & set(sys.modules):
+        package, _, last = each.rpartition(".")
+        del sys.modules[each]
+        vars(sys.modules[package]).pop(last, None)
+
+
 class _Swap(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Imports one module from a changed source."""
 
     def __init__(self, mutant: Mutant) -> None:
-        self._name = "donkey_aicc." + mutant.module.removesuffix(".py").replace("/", ".")
+        self._name = name_of(mutant.module)
         self._source, self._path = mutant.source, ROOT / "donkey_aicc" / mutant.module
 
     def find_spec(self, fullname, path, target=None):
@@ -159,8 +189,9 @@ def _run_tests(mutant: Mutant | None, tests: list[str]) -> None:
     os.dup2(silent, 1)
     os.dup2(silent, 2)
     if mutant is not None:
+        _forget(name_of(mutant.module))
         sys.meta_path.insert(0, _Swap(mutant))
-    code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *(str(ROOT / "tests" / name) for name in tests)])
+    code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", *(str(ROOT / "tests" / name) for name in tests)])
     os._exit(int(code))
 
 
@@ -191,6 +222,10 @@ def main() -> int:
     for name in LIBRARIES:
         importlib.import_module(name)
     importlib.import_module("torch").set_num_threads(1)
+    load_package()
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # of no use here, and slow to load
+    gc.collect()
+    gc.freeze()  # a fork that walks through all of it copies it
     found = json.loads(args.keep.read_text(encoding="utf-8")) if args.keep and args.keep.is_file() else {}
     for module, tests in TARGETS.items():
         if args.only in module:
