@@ -34,13 +34,16 @@ def data_warnings(train: Listing[Drive]) -> list[str]:
     return warnings + _label_warnings(_labels(train))
 
 
-def calibration_warnings(calibration: Listing[Drive], context: int) -> list[str]:
-    """What `donkey-aicc calibrate` would refuse later, said before the training."""
-    drives = sum(len(sequence) > context for sequence in calibration)
+def calibration_warnings(calibration: Listing[Drive], frames: int) -> list[str]:
+    """What `donkey-aicc calibrate` would refuse later, said before the training.
+
+    frames: what a score looks back and, with labels, what they look ahead.
+    """
+    drives = sum(len(sequence) > frames for sequence in calibration)
     if drives >= 2:
         return []
     return [
-        f"the calibration side has {drives} drives longer than {context} frames, and donkey-aicc calibrate needs 2; record "
+        f"the calibration side has {drives} drives longer than {frames} frames, and donkey-aicc calibrate needs 2; record "
         "more or longer drives, or try --split block"
     ]
 

@@ -75,7 +75,8 @@ def train_bundle(sequences: Listing[Drive], plan: Plan, split: Split | None = No
     if plan.predictor != NO_PREDICTOR:
         require_labels(train)
     device = choose_device(plan.device)
-    notes += data_warnings(train) + calibration_warnings(split.calibration, CONTEXT)
+    ahead = 0 if plan.predictor == NO_PREDICTOR else max(plan.horizons)
+    notes += data_warnings(train) + calibration_warnings(split.calibration, CONTEXT + ahead)
     with workers(device) as team, saving_on_interrupt():
         if team.is_main:
             print(how, flush=True)

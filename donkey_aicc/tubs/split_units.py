@@ -19,6 +19,7 @@ FEWEST_SESSIONS = 4  # three sides, and validation out of the first
 FEWEST_STRETCHES = 8  # so that calibration and test get two or more
 LARGEST_STRETCH = 0.4  # of all frames
 FULL_LENGTH = 150  # frames: a full context and the labels of its last frame
+SHORTEST_BLOCK = 200  # frames: so that some count and have all labels
 LONGEST_BLOCK = 1200
 BLOCKS_OF_A_SMALL_SIDE = 4
 
@@ -81,7 +82,7 @@ def _stretches(sequences: Listing[Drive], guard_s: float) -> list[Unit]:
 def _block_frames(sequences: Listing[Drive], smallest: float) -> int:
     """So long that a small side gets a few blocks, and each has room for a context and its labels."""
     frames = sum(len(sequence) for sequence in sequences)
-    return int(np.clip(frames * smallest / BLOCKS_OF_A_SMALL_SIDE, FULL_LENGTH, LONGEST_BLOCK))
+    return int(np.clip(frames * smallest / BLOCKS_OF_A_SMALL_SIDE, SHORTEST_BLOCK, LONGEST_BLOCK))
 
 
 def _blocks(stretch: Unit, frames: int) -> list[Unit]:

@@ -13,7 +13,7 @@ import numpy as np
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.tubs.apart import Dropped, keep_apart
 from donkey_aicc.tubs.drive import Drive
-from donkey_aicc.tubs.split_units import BLOCK, FULL_LENGTH, GAP, GUARD_S, SESSION, Method, joined, units_of
+from donkey_aicc.tubs.split_units import BLOCK, FULL_LENGTH, GAP, GUARD_S, SESSION, SHORTEST_BLOCK, Method, joined, units_of
 
 SIDES = ("train", "calibration", "test")
 SHARES = (0.68, 0.16, 0.16)
@@ -148,7 +148,7 @@ def _too_few(purpose: str, sequences: Listing[Drive], units: int, needed: int, m
             "program is a session of its own), or allow --split auto"
         )
     frames = sum(len(sequence) for sequence in sequences)
-    what = f"stretches at least {method.guard_s:.1f} s apart" if method.mode == GAP else f"blocks of {FULL_LENGTH} frames"
+    what = f"stretches at least {method.guard_s:.1f} s apart" if method.mode == GAP else f"blocks of {SHORTEST_BLOCK} frames"
     return f"{purpose} needs at least {needed} {what}, got {units} from {frames} frames; record more, or allow --split auto"
 
 

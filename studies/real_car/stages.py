@@ -13,7 +13,7 @@ from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.manifest import CONTEXT, HISTORY, SINGLE
 from donkey_aicc.scoring.parallel import score_drives
-from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable
 from donkey_aicc.training.pipeline import Plan, train_bundle
 from donkey_aicc.training.presets import Preset, preset_named
 from donkey_aicc.tubs.drive import Drive
@@ -60,12 +60,14 @@ def train(study: RealCar) -> None:
 def _split(drives: list[Drive], seed: int) -> Split:
     """The usual split. What could not be measured on it is said before the training."""
     split = split_sequences(drives, seed, method=choose_method(drives, context=CONTEXT))
+    least = CONTEXT + max(HORIZONS)
     for name, side, needed in (("calibration", split.calibration, 2), ("test", split.test, 1)):
-        count = len(_scorable(side))
+        count = sum(len(drive) > least for drive in side)
         if count < needed:
             raise AiccError(
-                f"the {name} side of the split needs at least {needed} drives longer than the {CONTEXT} frames of a context, "
-                f"got {count} from {sum(map(len, drives))} frames in all; record longer or more drives"
+                f"the {name} side of the split needs at least {needed} drives longer than {least} frames ({CONTEXT} that a score "
+                f"looks back, {max(HORIZONS)} that a label looks ahead), got {count} from {sum(map(len, drives))} frames in all; "
+                "record longer or more drives"
             )
     return split
 

@@ -174,7 +174,7 @@ def test_mistakes_are_named_before_anything_starts(make_tub, tmp_path):  # noqa:
 @pytest.mark.slow
 def test_the_whole_study_on_short_drives_and_further_tubs_of_all_kinds(make_tub, tmp_path):  # noqa: F811
     nominal, out, page_file = tmp_path / "nominal", tmp_path / "study", tmp_path / "page.md"
-    record(plan_nominal(nominal, "loop", 14, (112, 116), 0), None)
+    record(plan_nominal(nominal, "loop", 14, (160, 165), 0), None)
     large, short = make_tub(130, size=(240, 320), name="large"), make_tub(60, name="short")
     words = ["real-car", "--data", nominal, "--out", out, "--size", "tiny", "--page", page_file]
     words += ["--another-track", large.path, "--another-room", short.path]
