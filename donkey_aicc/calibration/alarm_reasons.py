@@ -21,7 +21,6 @@ TEXTS = {
     "reaction": ("the picture does not follow the steering as usual: late or too weak", ""),
     "log_rho": ("the last seconds of pictures do not look like training", ""),
     "control": ("the steering of the last seconds is not how this car drives", ""),
-    "rollout": ("the world model cannot tell what comes next", ""),
     "latent": ("the scene is unlike every scene of training", ""),
     HAZARD: ("the car is about to leave its lane", ""),
 }

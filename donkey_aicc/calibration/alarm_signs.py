@@ -19,7 +19,6 @@ ROLLING_FRAMES = 40  # with throttle before the car counts as rolling: a standin
 STANDING_THROTTLE = 0.02
 REACTION_LAGS = 10  # frames of steering that the sideways movement of the picture may follow
 REACTION_RIDGE = 1e-3
-_ROLLOUT_FEATURES = slice(0, 3)
 
 
 @dataclass(frozen=True)
@@ -45,10 +44,10 @@ SIGNS = (
     Sign("jerk", 0.01),
     Sign("reaction", 0.05, rolling=True),
     # The drives that set the scale also set what is nominal for these four, and look too good to themselves: hence high floors,
-    # in units of two nominal deviations (rollout: one). The latent distance carries over to other drives worst of all.
+    # in units of two nominal deviations. The latent distance carries over to other drives worst of all. The look ahead is not
+    # among them: it told the hazard nothing (its weight was 0.05), and without it the alarm is the same at every grade.
     Sign("log_rho", 1.0, slow=True),
     Sign("control", 1.0, slow=True),
-    Sign("rollout", 2.0, slow=True),
     Sign("latent", 2.0, slow=True),
 )
 SIGN_NAMES = tuple(sign.name for sign in SIGNS)
@@ -90,7 +89,7 @@ class SignStream:
     def update(
         self, frame_stats: np.ndarray, actions: np.ndarray, slow: np.ndarray, unseen: Sequence[np.ndarray] = ()
     ) -> np.ndarray:
-        """frame_stats: (L, 8); actions: (L, 2) as sent; slow: (L, 4) of `slow_signs`; unseen: actions of dropped frames."""
+        """frame_stats: (L, 8); actions: (L, 2) as sent; slow: (L, 3) of `slow_signs`; unseen: actions of dropped frames."""
         for action in (*unseen, actions):
             steering, throttle = np.asarray(action, dtype=np.float64).T
             self._steering.append(steering)
@@ -141,14 +140,13 @@ def known_mean(window: np.ndarray, full: int) -> np.ndarray:
 
 
 def slow_signs(statistics: ScoreStatistics, rho_raw: np.ndarray, features: np.ndarray, latent: np.ndarray) -> np.ndarray:
-    """(N, 4) unclipped normalised log_rho, control, rollout and latent; NaN for what was not measured (grade light: rollout)."""
+    """(N, 3) unclipped normalised log_rho, control and latent; NaN for what was not measured."""
     with np.errstate(invalid="ignore"):
         log_rho = statistics.log_rho.normalised(np.log(np.maximum(rho_raw, 1e-12))[:, None])
         unknown = np.full(len(rho_raw), np.nan)
         control = unknown if statistics.control is None else statistics.control.normalised(features[:, CONTROL_FEATURES])
-        rollout = np.abs(statistics.dynamics.standardised(features)[:, _ROLLOUT_FEATURES]).mean(axis=1)
         far = unknown if statistics.latent_mean is None else statistics.latent_mean.normalised(latent)
-    found = np.column_stack([log_rho, control, rollout, far])
+    found = np.column_stack([log_rho, control, far])
     return np.where(np.isfinite(found), found, np.nan)
 
 

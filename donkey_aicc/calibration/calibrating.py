@@ -212,15 +212,15 @@ def calibrate_bundle(
 ) -> Calibrated:
     """Fit every grade, describe the first fit, and write calibrator.json into the bundle.
 
-    settings: of the tables. fresh: nominal drives for the alarm's thresholds.
+    settings: of the tables. fresh: nominal drives for the alarm's thresholds, at any grade: the alarm does not look ahead.
     """
-    tables = (nominal, augmented.table, augmented.driven, fresh)
+    tables = (nominal, augmented.table, augmented.driven)
     fits = []
     for grade in grades_of(nominal, settings.grade):
-        known, altered, driven, unseen = (None if table is None else table_at(table, grade) for table in tables)
+        known, altered, driven = (None if table is None else table_at(table, grade) for table in tables)
         assert known is not None and altered is not None
         fits.append(fit_calibrator(known, altered, method, seed, settings.at_grade(grade), driven))
-        add_alarm(fits[-1][0], known, unseen, driven)
+        add_alarm(fits[-1][0], known, fresh, driven)
     calibrator, pool = fits[0]
     temperature = make_calibrator("temperature").fit(pool.nominal, pool)
     about = {
@@ -244,7 +244,7 @@ def fit_scores_only(
     for grade in grades_of(nominal, settings.grade):
         calibrators.append(ScoresOnly().fit(table_at(nominal, grade)))
         calibrators[-1].settings = settings.at_grade(grade)
-        add_alarm(calibrators[-1], table_at(nominal, grade), None if fresh is None else table_at(fresh, grade))
+        add_alarm(calibrators[-1], table_at(nominal, grade), fresh)
     calibrator = calibrators[0]
     about = {"method": calibrator.name, "summary": {}, "warnings": ["trained without labels: no p_safe and no confidence"]}
     return calibrator, save_calibrator(bundle, calibrators, about)

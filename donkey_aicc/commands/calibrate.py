@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.errors import one_of
     from donkey_aicc.evaluation.figures.before_after import draw_before_after
     from donkey_aicc.nets.bundle import Bundle
-    from donkey_aicc.scoring.settings import ScoreSettings
+    from donkey_aicc.scoring.settings import LIGHT, ScoreSettings
     from donkey_aicc.tubs.load import load_drives
 
     method = args.method or DEFAULT_METHOD
@@ -69,13 +69,14 @@ def run(args: argparse.Namespace) -> int:
     nominal = score(bundle, drives, settings=settings, workers=args.workers, title="scoring calibration drives")
     options = bundle_labels(args, manifest) | {"cache_dir": args.cache_dir}
 
-    def scored(tubs: list[str], title: str, driving_only: bool) -> Any:
+    def scored(tubs: list[str], title: str, settings: ScoreSettings, driving_only: bool) -> Any:
         if not tubs:
             return None
         found = load_drives(tubs, driving_only=driving_only, **options).sequences
         return score(bundle, found, settings=settings, workers=args.workers, title=title)
 
-    fresh = scored(args.alarm_drives, "scoring drives for the alarm", driving_only=True)
+    cheap = settings.at_grade(LIGHT)  # the alarm does not look ahead
+    fresh = scored(args.alarm_drives, "scoring drives for the alarm", cheap, driving_only=True)
     if not bundle.has_predictor:
         calibrator, path = fit_scores_only(bundle, nominal, settings, fresh)
         frames, count = int(nominal.valid.sum()), len(np.unique(nominal.sequence[nominal.valid]))
@@ -88,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     augmented = build_augmented(bundle, drives, settings, args.seed, args.workers, score=score)
     # under a fault a car that stands is stuck, which belongs to the drive
-    augmented = replace(augmented, driven=scored(args.driven, "scoring driven faults", driving_only=False))
+    augmented = replace(augmented, driven=scored(args.driven, "scoring driven faults", settings, driving_only=False))
     result = calibrate_bundle(bundle, nominal, augmented, settings, method, args.seed, fresh)
     picture = Path(args.picture) if args.picture else Path(args.bundle) / "calibration.png"
     draw_before_after(result.calibrator, result.pool, picture)

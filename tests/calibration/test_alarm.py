@@ -105,7 +105,7 @@ def test_dropped_frames_are_not_taken_for_motion(model):
     stream = SignStream(1, model.signs)
     calm, jump = np.zeros((1, 8)), np.zeros((1, 8))
     jump[0, MOTION] = 5.0
-    action, slow = np.array([[0.0, 0.4]]), np.full((1, 4), np.nan)
+    action, slow = np.array([[0.0, 0.4]]), np.full((1, 3), np.nan)
     for _ in range(60):
         stream.update(calm, action, slow)
     assert stream.update(jump, action, slow, unseen=[action])[0, SIGN_NAMES.index("motion")] == 0.0
