@@ -1,6 +1,7 @@
 """`python -m studies governor`: what the governor saves and what it costs, in closed loop."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 _EACH = "; {track} stands for the name of the track"
@@ -12,6 +13,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of drives, table and picture; running again goes on")
     parser.add_argument("--preset", default="full", help="full (default), small, pair (only with and without) or tiny")
     parser.add_argument("--tracks", nargs="+", default=[], metavar="TRACK", help="these instead of the four")
+    parser.add_argument("--seeds", type=int, metavar="N", help="drives under each fault instead of the preset's")
+    parser.add_argument("--laps", type=int, metavar="N", help="nominal drives per track instead of the preset's")
     parser.add_argument("--grade", default="light", help="of the scores (default light)")
     parser.add_argument("--model", default="pilot", help="pilot: a shipped name or a path (default pilot)")
     parser.add_argument("--workers", type=int, default=1, help="processes (default 1)")
@@ -28,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
     one_of("--preset", args.preset, tuple(PRESETS))
     tracks, preset, out, pilot = args.tracks or TRACK_NAMES, PRESETS[args.preset], Path(args.out), str(find_model(args.model))
+    preset = replace(preset, seeds=args.seeds or preset.seeds, nominal_drives=args.laps or preset.nominal_drives)
     for track in tracks:
         make_track(track)
     drives = []
