@@ -22,6 +22,8 @@ LEVELS = (0.0, 0.5, 1.0)
 MOST_SCORES_ON_THE_GRID = 4  # 3 levels each; further scores are raised one at a time
 SLACK = 1e-9
 
+MOST_INVERSE = 1e15  # with larger ones no eigenvalue can be found
+
 
 def check_statistics(statistics: ScoreStatistics) -> None:
     """Means finite, spreads above 0, distances that cannot be negative."""
@@ -47,8 +49,11 @@ def _check_distance(name: str, part: MahalanobisScore) -> None:
         raise AiccError(f"score statistics: {name} has shapes {shapes} that do not belong together")
     if not (part.scale > 0).all():
         raise AiccError(f"score statistics: {name}.scale must be > 0, got {part.scale.min():g}")
+    largest = np.abs(part.inverse).max(initial=0.0)
+    if not largest <= MOST_INVERSE:
+        raise AiccError(f"score statistics: {name}.inverse must hold numbers up to {MOST_INVERSE:g}, got {largest:g}")
     least = np.linalg.eigvalsh((part.inverse + part.inverse.T) / 2.0).min() if size else 0.0
-    if least < -1e-6 * max(1.0, np.abs(part.inverse).max()):
+    if least < -1e-6 * max(1.0, largest):
         raise AiccError(f"score statistics: {name}.inverse must give distances >= 0, its least eigenvalue is {least:.3g}")
 
 

@@ -1,5 +1,6 @@
 """From a trained bundle to ONNX graphs beside its weights, checked against torch on real frames before they count."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.files import sha256_of
+from donkey_aicc.files import remove_leftovers, sha256_of
 from donkey_aicc.nets import onnx_runtime
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.bundle_folder import BundleFolder
@@ -44,7 +45,8 @@ def export_bundle(path: str | Path, images: np.ndarray, actions: np.ndarray) -> 
     }
     if bundle.has_predictor:
         writers[onnx_runtime.PREDICTOR] = ("safety", onnx_nets.write_predictor)
-    with tempfile.TemporaryDirectory(dir=bundle.path, prefix=".export.") as temporary:
+    remove_leftovers(bundle.path / "export")  # of an export that was killed
+    with tempfile.TemporaryDirectory(dir=bundle.path, prefix=f".export.{os.getpid()}-") as temporary:
         folder = Path(temporary)
         for file in bundle.manifest.weight_files.values():
             shutil.copy(bundle.path / file, folder / file)  # a graph may read files of its own folder only

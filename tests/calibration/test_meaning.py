@@ -44,6 +44,7 @@ def changed(stored: dict, path: str, value) -> dict:
         ("statistics.dynamics.scale", [0.0] * 12, "dynamics.scale must be > 0"),
         ("statistics.dynamics.mean", [0.0] * 3, "shapes"),
         ("statistics.dynamics.inverse", [[-1.0 * (i == j) for j in range(12)] for i in range(12)], "distances >= 0"),
+        ("statistics.dynamics.inverse", [[1e308 * (i == j == 2) for j in range(12)] for i in range(12)], "numbers up to 1e"),
         ("statistics", None, "need statistics, got none"),
         ("parameters", None, "damaged"),
     ],

@@ -130,3 +130,11 @@ def test_a_graph_that_differs_is_not_kept(folder, tmp_path, monkeypatch):
     with pytest.raises(AiccError, match="on ONNX Runtime differs from torch by .*; not exported"):
         export_bundle(copied, IMAGES, ACTIONS)
     assert read_manifest(copied) == read_manifest(folder) and open_runtime(copied).name == "onnx"
+
+
+def test_what_a_killed_export_left_goes_with_the_next(folder, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    (copy / ".export.999999999-abc").mkdir()
+    export_bundle(copy, IMAGES, ACTIONS)
+    assert sorted(path.name for path in copy.iterdir()) == sorted(path.name for path in folder.iterdir())

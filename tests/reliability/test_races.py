@@ -1,5 +1,6 @@
 """Many threads, switched a million times a second: buttons against the loop, the scorer's restart, the cockpit's reader."""
 
+import asyncio
 import contextlib
 import logging
 import sys
@@ -18,6 +19,7 @@ from donkey_aicc.parts.injection_control import InjectionControl
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.web.cockpit_feed import CockpitFeed
 from tests.monitor_under_test import SETTINGS, make_bundle
+from tests.web import cockpit_under_test as web
 
 FRAME = np.full((12, 16, 3), 90, np.uint8)
 
@@ -83,7 +85,7 @@ class DyingStream:
         type(self).frames += 1
         if self.frames % 7 == 0:
             raise MemoryError("the thread dies")
-        return SimpleNamespace(rho=0.5, delta=0.5, time_s=frame.time_s, state="ok", scores={})
+        return SimpleNamespace(rho=0.5, delta=0.5, time_s=frame.time_s, state="ok", scores={}, grade="full")
 
 
 def test_a_scorer_that_dies_again_and_again_is_restarted_and_leaves_no_thread(tmp_path, monkeypatch):
@@ -96,12 +98,14 @@ def test_a_scorer_that_dies_again_and_again_is_restarted_and_leaves_no_thread(tm
     done = threading.Event()
 
     def loop():
-        for _ in range(100):
-            now[0] += 0.5
-            rho, delta, age_s, valid, *_ = scorer.run_threaded(FRAME + np.uint8(now[0] % 50), 0.1, 0.2)
-            assert 0.0 <= rho <= 1.0 and 0.0 <= delta <= 1.0 and age_s >= 0.0 and (valid in (True, False))
-            time.sleep(0.002)
-        done.set()
+        try:
+            for _ in range(100):
+                now[0] += 0.5
+                rho, delta, age_s, valid, *_ = scorer.run_threaded(FRAME + np.uint8(now[0] % 50), 0.1, 0.2)
+                assert 0.0 <= rho <= 1.0 and 0.0 <= delta <= 1.0 and age_s >= 0.0 and (valid in (True, False))
+                time.sleep(0.002)
+        finally:
+            done.set()
 
     def put_back():
         while not done.is_set():
@@ -130,3 +134,34 @@ def test_a_reader_of_the_cockpit_sees_one_tick_at_a_time():
             assert seen is None or {seen.number} == set(seen.values)
 
     together(loop, read, read, read)
+
+
+def test_viewers_that_come_and_go_leave_nothing_behind():
+    cockpit, done = web.Cockpit(), threading.Event()
+
+    async def look(port, seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(6):
+            async with web.client(port) as viewer:
+                await viewer.next("tick")
+                if rng.random() < 0.5:
+                    await viewer.send({"do": "stop"})
+                    await viewer.send("{nonsense")
+
+    def loop():
+        while not done.is_set():
+            web.tick(cockpit.feed)
+            time.sleep(0.005)
+
+    driving = threading.Thread(target=loop)
+    driving.start()
+    try:
+        with web.served(cockpit) as port:
+            together(*(lambda seed=seed: asyncio.run(look(port, seed)) for seed in range(3)))
+            ends_at = time.monotonic() + 10.0
+            while cockpit.hub.viewers and time.monotonic() < ends_at:
+                time.sleep(0.05)
+            assert cockpit.hub.viewers == 0
+    finally:
+        done.set()
+        driving.join()
