@@ -115,7 +115,7 @@ class Overlay:
         run = self._run
         status = str(run.words["status"][row]) if "status" in run.words else ""
         word = {"none": "No alarm", "watch": "Watch", "danger": "Danger"}.get(alarm, "")
-        word = word or ("" if status in ("", "ok") else f"monitor: {status}")
+        word = word or ("" if status == "" or status.startswith("ok") else f"monitor: {status}")
         colour = ALARM_COLOURS.get(alarm, GOOD if word == "No alarm" else QUIET)
         draw.text((DIAL_AT[0], 192), word[:40], colour, _font(28), anchor="ms")
         reason = str(run.words["reason"][row]) if "reason" in run.words else ""

@@ -2,97 +2,132 @@
 
 python -m tests.browser.pictures --out docs/images           # phone, laptop and projector
 python -m tests.browser.pictures --out docs/images --gif     # and cockpit.gif: a fault is injected and stopped
+
+The drive goes on only as far as the next picture, and its clock is that of the simulated world: a busy computer gives the
+same pictures, only later.
 """
 
 import argparse
 import io
+import os
+import signal
 import tempfile
-from contextlib import contextmanager
+import threading
 from pathlib import Path
 
 from PIL import Image
 
 from donkey_aicc.car.new_car import create_car
+from donkey_aicc.web import cockpit_feed
 from tests import car_under_test as cut
 from tests.browser.chromium import Tab, started
 
 TOKEN = "token-for-pictures"
+RATE_HZ = 20
 STILLS = (("laptop", "light"), ("projector", "dark"), ("phone", "light"), ("phone_side", "dark"))
 STILL_FAULT, GIF_FAULT = ("blur", "5"), ("dark", "3")  # one shows the heat map well, the other the dial
-READY = "!document.getElementById('pad').disabled && !/–|warming|off/.test(document.getElementById('dial').innerText)"
-STATE = "document.getElementById('facts').innerText.includes('{}')"
-GIF_WIDTH, GIF_FRAME_MS, GIF_COLOURS, GIF_LIMIT = 960, 500, 96, 3_000_000
+FULL_STRIPS_S, FAULT_S = 18.0, 3.0
+GIF_WIDTH, GIF_FRAME_S, GIF_COLOURS, GIF_LIMIT = 960, 0.5, 96, 3_000_000
+GIF_FRAMES, GIF_START, GIF_STOP = 44, 8, 24
 
 
-@contextmanager
-def driving_car():
-    """Address of the cockpit of a car that drives by itself. It scores in its loop, so that no score is old on a slow machine."""
-    with tempfile.TemporaryDirectory() as folder:
-        car, port = create_car(Path(folder) / "car"), cut.free_port()
-        cut.write_settings(car, WEB_CONTROL_PORT=port, AICC_WEB_TOKEN=TOKEN, AICC_SCORER_THREADED=False)
-        process = cut.start(car, "--headless")
-        try:
-            yield f"http://localhost:{port}/aicc#token={TOKEN}"
-        finally:
-            process.terminate()
-            process.communicate(timeout=60)
+class SteppedFeed(cockpit_feed.CockpitFeed):
+    """The drive waits in it until somebody wants it to go on."""
+
+    now: "SteppedFeed | None" = None
+
+    def __init__(self):
+        super().__init__(clock=lambda: self._number / RATE_HZ)
+        self.wanted, self.changed = 1, threading.Condition()
+        SteppedFeed.now = self
+
+    def run(self, *values):
+        super().run(*values)
+        with self.changed:
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: self._number < self.wanted)
+
+    def go(self, seconds):
+        """Let so much time of the simulated world pass."""
+        with self.changed:
+            self.wanted = self._number + round(seconds * RATE_HZ)
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: self._number >= self.wanted)
 
 
-def open_when_ready(tab, address):
-    for _ in range(300):
+def opened(browser, address, size, theme):
+    tab = Tab(browser, size, theme)
+    for _ in range(600):
         try:
             tab.page.goto(address)
             break
         except Exception:  # still starting; playwright has one kind of error for everything
             tab.page.wait_for_timeout(300)
-    tab.until(READY, 300)
+    tab.until("!document.getElementById('pad').disabled", 300)
+    return tab
 
 
-def press(tab, selector, seen):
-    tab.page.evaluate(f"document.querySelector('{selector}').click()")  # a hidden reply may lie over it
-    tab.until(STATE.format(seen), 60)
+def drive_on(tab, seconds):
+    SteppedFeed.now.go(seconds)
+    tab.page.wait_for_timeout(600)  # until the page has the newest message and has drawn it
 
 
-def start(tab, fault):
+def inject(tab, fault):
     for field, value in zip(("#protocol", "#severity"), fault, strict=True):
         tab.page.select_option(field, value)
-    press(tab, "#start", ":".join(fault))
+    press(tab, "#start")
+
+
+def press(tab, selector):
+    tab.page.evaluate(f"document.querySelector('{selector}').click()")  # a hidden reply may lie over it
+    tab.page.wait_for_timeout(500)
 
 
 def take_stills(browser, address, out):
-    for size, theme in STILLS:
-        tab = Tab(browser, size, theme)
-        open_when_ready(tab, address)
+    tabs = {f"cockpit_{size}_{theme}.png": opened(browser, address, size, theme) for size, theme in STILLS}
+    for tab in tabs.values():
         tab.page.locator("#heat-on").check()
-        tab.page.wait_for_timeout(20000)
-        start(tab, STILL_FAULT)
-        tab.page.wait_for_timeout(4000)
-        tab.page.screenshot(path=out / f"cockpit_{size}_{theme}.png")
-        press(tab, "#stop", "none")
-        print(f"{out}/cockpit_{size}_{theme}.png", flush=True)
-        tab.close()
+    drive_on(tab, FULL_STRIPS_S)
+    inject(tab, STILL_FAULT)
+    drive_on(tab, FAULT_S)
+    tab.page.wait_for_timeout(4000)  # the reply to the button has gone
+    for name, tab in tabs.items():
+        tab.page.screenshot(path=out / name)
+        print(out / name, flush=True)
 
 
 def take_gif(browser, address, file):
-    tab, frames = Tab(browser, "laptop"), []
-    open_when_ready(tab, address)
-    tab.page.wait_for_timeout(15000)  # strips that are half empty look poor
-    for number in range(48):
-        if number == 8:
-            start(tab, GIF_FAULT)
-        if number == 24:
-            press(tab, "#stop", "none")
+    tab, frames = opened(browser, address, "laptop", "light"), []
+    drive_on(tab, FULL_STRIPS_S)
+    for number in range(GIF_FRAMES):
+        if number == GIF_START:
+            inject(tab, GIF_FAULT)
+        if number == GIF_STOP:
+            press(tab, "#stop")
+        drive_on(tab, GIF_FRAME_S)
         frames.append(Image.open(io.BytesIO(tab.page.screenshot())).convert("RGB"))
-        tab.page.wait_for_timeout(GIF_FRAME_MS / 2)
     tab.close()
     small = [
         frame.resize((GIF_WIDTH, round(frame.height * GIF_WIDTH / frame.width)), Image.Resampling.LANCZOS) for frame in frames
     ]
-    palette = small[20].quantize(GIF_COLOURS)
+    palette = small[GIF_START + 6].quantize(GIF_COLOURS)
     drawn = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in small]
-    drawn[0].save(file, save_all=True, append_images=drawn[1:], duration=GIF_FRAME_MS, loop=0, optimize=True)
+    drawn[0].save(file, save_all=True, append_images=drawn[1:], duration=round(1000 * GIF_FRAME_S), loop=0, optimize=True)
     assert file.stat().st_size < GIF_LIMIT, f"{file} has {file.stat().st_size} bytes, more than {GIF_LIMIT}"
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB")
+
+
+def take_all(address, out, gif):
+    """In a thread beside the drive, which needs the main one for its signals."""
+    try:
+        with started() as browser:
+            if gif:
+                take_gif(browser, address, out / "cockpit.gif")
+            take_stills(browser, address, out)
+    finally:
+        SteppedFeed.now.wanted = 1 << 60
+        os.kill(os.getpid(), signal.SIGTERM)
+        SteppedFeed.now.go(1.0)
 
 
 def main():
@@ -101,10 +136,15 @@ def main():
     parser.add_argument("--gif", action="store_true")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    with driving_car() as address, started() as browser:
-        take_stills(browser, address, args.out)
-        if args.gif:
-            take_gif(browser, address, args.out / "cockpit.gif")
+    out = args.out.resolve()
+    cockpit_feed.CockpitFeed = SteppedFeed
+    with tempfile.TemporaryDirectory() as folder:
+        car, port = create_car(Path(folder) / "car"), cut.free_port()
+        settings = {"AICC_WEB_TOKEN": TOKEN, "AICC_SCORER_THREADED": False, "AICC_GRADE": "half"}
+        cut.write_settings(car, WEB_CONTROL_PORT=port, **settings)
+        threading.Thread(target=take_all, args=(f"http://localhost:{port}/aicc#token={TOKEN}", out, args.gif)).start()
+        os.chdir(car)
+        cut.drive(car, "--headless")
 
 
 if __name__ == "__main__":

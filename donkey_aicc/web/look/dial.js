@@ -38,7 +38,7 @@ export class Dial {
     this.label.textContent = percent === null ? "" : `safe ${ahead}`;
     this.face.setAttribute("aria-label", percent === null ? "confidence not known" : `calibrated confidence: ${percent} percent safe ${ahead}`);
     const alarm = WORDS[moment.alarm] && moment.alarm !== "off" ? moment.alarm : "off";
-    const status = moment.status && moment.status !== "ok" ? moment.status : "";
+    const status = (moment.status || "").replace(/^ok\b.*/, "").replace(/, grade \w+$/, ""); // the grade stands among the facts
     this.root.dataset.alarm = alarm;
     if (this.shown !== alarm) this.shape.innerHTML = SHAPES[(this.shown = alarm)];
     put(this.word, alarm === "off" ? (moment.status === undefined ? "Monitor off" : status ? `Monitor: ${status}` : this.idle) : WORDS[alarm]);
