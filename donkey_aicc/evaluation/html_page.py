@@ -115,7 +115,7 @@ def _lead(results: Mapping[str, Any]) -> str:
     frames = sum(results["data"][name]["frames"] for name in protocols)
     return escape(
         f"{frames} frames under {', '.join(protocols)} and {results['data']['nominal']['frames']} nominal test frames; "
-        f"{splits} random splits of {results['data']['calibration']['sequences']} calibration drives."
+        f"{splits} random split{'s' * (splits != 1)} of {results['data']['calibration']['sequences']} calibration drives."
     )
 
 
