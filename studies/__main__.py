@@ -8,8 +8,7 @@ from donkey_aicc import cli
 COMMANDS = {
     "experiment": "record, train, calibrate and evaluate in the embedded simulator, down to the report",
     "transfer": "judge the bundle of one experiment on the drives of another, such as another track",
-    "repetitions": "put the main numbers of several experiments in one file for the results page",
-    "results": "write the results page of the documentation from a results.json",
+    "results": "take in finished experiments and write the results pages from all of them",
     "governor": "drive under every fault with and without the governor, at the same nominal cost as its rivals",
     "after-fault": "how long a fault of three seconds is still seen when it is over, by the alarm, the confidence and rho",
     "protocols": "measure what each injected fault does to the driving, severity by severity",

@@ -52,7 +52,7 @@ def _known(table: ScoreTable, grades: tuple[str, ...]) -> ScoreTable:
     return table.select(np.all([table_at(table, grade).valid.astype(bool) for grade in grades], axis=0))
 
 
-def grade_table(rows: Mapping[str, Any]) -> Table:
+def grade_table(rows: Mapping[str, Any], title: str = "Grades of scoring") -> Table:
     """One row per grade."""
     protocols = list(next(iter(rows.values()))["ood_auroc"])
     columns = [Column(f"auroc_{name}", f"AUROC {name}", better=HIGHER) for name in protocols]
@@ -75,7 +75,7 @@ def grade_table(rows: Mapping[str, Any]) -> Table:
         "The paper's method fitted at each grade, on the frames that every grade has scores of. AUROC: rho + delta against "
         "nominal test drives. Alarm: level danger of the bundle's own calibrator."
     )
-    return Table("grades", "Grades of scoring", columns, made, note, "Grade")
+    return Table("grades", title, columns, made, note, "Grade")
 
 
 def _alarm_words(alarm: Mapping[str, Any]) -> dict[str, str]:

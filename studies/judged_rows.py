@@ -8,6 +8,7 @@ import numpy as np
 
 from donkey_aicc.evaluation.cells import cell, interval_cell, rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
+from donkey_aicc.evaluation.drive_auroc import DriveDraws, DriveWins
 from donkey_aicc.evaluation.horizons import horizon_average, per_horizon
 from donkey_aicc.evaluation.intervals import resample
 from donkey_aicc.evaluation.metrics import auroc
@@ -49,6 +50,22 @@ def judge(rows: Mapping[str, Mapping[str, np.ndarray]], conditions: Sequence[Con
                 quantity: interval_cell(drawn[first][quantity] - drawn[name][quantity], fewest) for quantity in drawn[name]
             }
     return found
+
+
+def auroc_gains(p: Mapping[str, np.ndarray], condition: Condition, first: str, horizon: int, seed: int) -> dict[str, Any]:
+    """row -> 95 % bounds of (AUROC of `first` - AUROC of the row) at one horizon, over drawn drives."""
+    column = condition.horizons.tolist().index(horizon)
+    labels = condition.labels[:, column]
+    names, owner = np.unique(condition.table.sequence, return_inverse=True)
+    safe, unsafe = np.flatnonzero(labels == 1.0), np.flatnonzero(labels == 0.0)
+    counts = DriveDraws.make(len(names), len(names), DRAWS, seed).positive
+    draws = DriveDraws(counts, counts)  # a drawn drive brings both its safe and its unsafe frames
+    drawn = {}
+    for name, values in p.items():
+        score = values[:, column]
+        wins = DriveWins.count(score[safe], owner[safe], score[unsafe], owner[unsafe], (len(names), len(names)))
+        drawn[name] = draws.auroc(wins)
+    return {name: interval_cell(drawn[first] - each, len(names)) for name, each in drawn.items() if name != first}
 
 
 def aurocs(p: np.ndarray, condition: Condition) -> dict[str, Any]:

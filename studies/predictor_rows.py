@@ -14,7 +14,7 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.simulator.track import Track
 from donkey_aicc.tubs.drive import Drive
-from studies.judged_rows import HORIZONS_SHOWN, aurocs, judge
+from studies.judged_rows import HORIZONS_SHOWN, auroc_gains, aurocs, judge
 from studies.without_pictures import PlacePredictor, places_of, present_cte
 
 DIRECT, PLACE, PRESENT, ENSEMBLE, HISTORY = "direct", "place", "present", "ensemble", "history"
@@ -56,16 +56,21 @@ def _tub(sequence: str) -> str:
 def predictor_rows(tables: Tables, others: Mapping[str, Predictions], seed: int) -> dict[str, Any]:
     """AUROC, and ECE, NLL and Brier after temperature scaling on the calibration drives, with intervals over drives."""
     kinds: dict[str, Predictions] = {DIRECT: {name: table.p_safe for name, table in tables.items()}} | dict(others)
-    confidence, areas = {}, {}
+    confidence, areas, nominal = {}, {}, {}
     for kind, p in kinds.items():
         own = {name: replace(table, p_safe=p[name].astype(np.float32)) for name, table in tables.items()}
         conditions = evaluated_conditions(own[TEST], {k: v for k, v in own.items() if k not in (CALIBRATION, TEST)})
         known = own[CALIBRATION].select(own[CALIBRATION].valid.astype(bool))
         calibrator = make_calibrator("temperature").fit(known)
         confidence[kind] = {one.name: calibrator.predict(one.table) for one in conditions}
+        nominal[kind] = conditions[0].table.p_safe
         areas[kind] = {one.name: aurocs(one.table.p_safe, one) for one in conditions}
     found = judge(confidence, conditions, DIRECT, seed)
-    return {kind: row | {"label": LABELS[kind], "auroc": areas[kind]} for kind, row in found.items()}
+    rows = {kind: row | {"label": LABELS[kind], "auroc": areas[kind]} for kind, row in found.items()}
+    far = int(conditions[0].horizons.max())
+    for kind, bounds in auroc_gains(nominal, conditions[0], DIRECT, far, seed).items():
+        rows[kind]["auroc_below_direct"] = bounds  # on nominal drives, at the farthest horizon
+    return rows
 
 
 def predictor_table(rows: Mapping[str, Any], title: str = "Predictors on the same frames") -> Table:

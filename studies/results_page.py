@@ -1,4 +1,4 @@
-"""Two pages from results.json, so that no number there is typed by hand: all tables for the study, one page for readers."""
+"""Two pages from the results of all runs, so that no number there is typed by hand: all tables, and one page for readers."""
 
 from pathlib import Path
 from typing import Any
@@ -6,9 +6,12 @@ from typing import Any
 from donkey_aicc.evaluation.result_tables import all_tables
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 from donkey_aicc.files import write_atomic
+from studies.all_runs import Runs, one_per_track
+from studies.grade_rows import grade_table
 from studies.loop_tables import loop_tables
 from studies.paper_numbers import PAPER
-from studies.repetition_tables import repetition_tables
+from studies.predictor_rows import predictor_table
+from studies.run_tables import main_table, oracle_table, predictor_baselines, run_tables, safety_table, verdicts
 
 SHOWN_FIGURES = {
     "calibration": "overview",
@@ -17,89 +20,88 @@ SHOWN_FIGURES = {
     "ood_detection": "ood_detection",
     "open_loop": "open_loop",
 }
-MAIN_ROWS = ("none", "temperature", "dac", "tta_rho_delta", "aicc_plus", "aicc_robust", "uniform_heating", "base_rate")
 HEADLINE = """# Results in one page
 
 The question: when a fault hits the camera or the steering, does the confidence still say how often the car stays safe? We drove
-the embedded simulator under four faults (dark, blurred, biased, late) and compared every method on the same frames. ECE is the
-mean gap between what a method says and what happens; 0 is perfect. A method that looks good under faults and bad on nominal
-drives has only learnt to doubt everything: so both columns count.
+the embedded simulator under four faults (dark, blurred, biased, late) on {count} tracks ({tracks}) and compared every method on
+the same frames. Each track has its own drives, its own training and its own severities, set by one rule that looks at steering
+only. Everything was [frozen](../studies/results/frozen) before the first drive under a fault was scored.
 
-> These numbers are from the simulator's former world and the bundle of then (17 November 2026). The world has changed since, and
-> the shipped bundle was trained anew in it; its own run under the four faults is still to be made (`make paper`).
+ECE is the mean gap between what a method says and what happens, 0 is perfect; NLL and Brier also count how sharp it is. A method
+that looks good under faults and bad on nominal drives has only learnt to doubt everything: so both columns count. A method can
+also be lucky about how many frames were safe: worst-share columns say how it would fare with the most unlucky share.
 
-![OOD and nominal ECE of every method](../studies/results/figures/overview.png)
-
-| Method | ECE under faults | 95 % interval | ECE nominal | NLL under faults | NLL nominal |
-|---|---|---|---|---|---|
+"""
+READING = """
+A claim *holds* on a track when its whole 95 % interval, from drawing whole drives anew, is on the right side of zero.
 """
 ENDING = """
-All tables, figures and the numbers behind them are in [studies/results](../studies/results/README.md); what was fixed before any
-of them was seen is in [the log](../studies/log.md). `make results` writes this page from `studies/results/results.json`, the run
-`python -m studies experiment --out exp --preset {preset} --track {track} --seed {seed}`.
+All tables, figures and the numbers behind them are in [studies/results](../studies/results/README.md); what was known when, and
+what was not run, is in [the log](../studies/log.md). `make paper-all` makes every run again, `make results` writes this page from
+`studies/results/runs`.
 """
 OPENING = """# Results of the study
 
-Made by `make results` from [`results.json`](results.json), which is `report/results.json` of
+Made by `make results` from [`runs`](runs), one `results.json` for each of
 
-```bash
-python -m studies experiment --out exp --preset {preset} --track {track} --seed {seed}
-```
+{commands}
 
-[The log](../log.md) says what was fixed before any of these numbers was seen, and discusses them. Columns "paper" hold
-the published numbers of a physical car; best values are bold.
+[`frozen`](frozen) holds what was settled before the first drive under a test protocol was scored; each run names the hash of its
+file. [The log](../log.md) says what was known when. Columns "paper" hold the published numbers of a physical car; best values are
+bold. First all runs side by side, then every table of the reference run, `{reference}`.
 """
 
 
-def results_page(
-    results: dict[str, Any], open_loop: dict[str, Any] | None = None, repetitions: dict[str, Any] | None = None
-) -> str:
-    """The whole page; open_loop: the comparison of closed and open loop, repetitions: other runs, where they were made."""
-    parts = [OPENING.format(**_about(results)), "## In plain words\n"]
-    parts.append("\n".join(f"- **{said['verdict']}**: {_escaped(said['text'])}" for said in results["summary"]) + "\n")
-    if results["notes"]:
-        parts.append("\n".join(f"> {_escaped(note)}" for note in results["notes"]) + "\n")
-    tables = all_tables(results, PAPER)
-    tables += repetition_tables(repetitions) if repetitions is not None else []
+def results_page(runs: Runs, open_loop: dict[str, Any] | None = None) -> str:
+    """The whole page; open_loop: the comparison of closed and open loop of the reference run, where it was made."""
+    name, reference = next(iter(runs.items()))
+    commands = "\n".join(f"- `{command_of(results)}` (frozen {results['about']['frozen'][:12]})" for results in runs.values())
+    parts = [OPENING.format(commands=commands, reference=name)]
+    parts += [_section(table) for table in run_tables(runs, one_per_track(runs))]
+    for run, results in runs.items():
+        if "predictors" in results:
+            parts.append(_section(predictor_table(results["predictors"], f"Predictors on the same frames: {run}")))
+    parts += [_section(grade_table(results["grades"], f"Grades of scoring: {run}")) for run, results in runs.items()]
+    parts += [f"## The reference run, {name}, in plain words\n"]
+    parts.append("\n".join(f"- **{said['verdict']}**: {_escaped(said['text'])}" for said in reference["summary"]) + "\n")
+    if reference["notes"]:
+        parts.append("\n".join(f"> {_escaped(note)}" for note in reference["notes"]) + "\n")
+    tables = all_tables(reference, PAPER)
     tables += loop_tables(open_loop) if open_loop is not None else []
     parts += [_section(table) for table in tables]
     return "\n".join(parts)
 
 
-def headline_page(results: dict[str, Any]) -> str:
-    """One page for readers: the main table, the main picture, what holds and what does not."""
-    rows = [_headline_row(results, name) for name in MAIN_ROWS if name in results["calibration"]]
-    verdicts = {"holds": "What holds", "fails": "What does not hold", "open": "What is open"}
-    parts = [HEADLINE + "\n".join(rows) + "\n"]
-    for verdict, title in verdicts.items():
-        said = [f"- {_escaped(each['text'])}" for each in results["summary"] if each["verdict"] == verdict]
-        if said:
-            parts.append(f"## {title}\n\n" + "\n".join(said) + "\n")
-    return "\n".join(parts) + ENDING.format(**_about(results))
+def headline_page(runs: Runs, open_loop: dict[str, Any] | None = None) -> str:
+    """One page for readers: the main table and picture, and on how many tracks each claim holds."""
+    tracks = one_per_track(runs)
+    names = ", ".join(results["about"]["track"] for results in tracks.values())
+    parts = [HEADLINE.format(count=len(tracks), tracks=names)]
+    parts.append("![OOD and nominal ECE of every method on loop](../studies/results/figures/overview.png)\n")
+    parts.append(_section(main_table(tracks)))
+    parts.append("## What holds on how many tracks" + "\n" + READING)
+    for group, lines in verdicts(tracks).items():
+        parts.append(f"### {group}\n\n" + "\n".join(f"- {_escaped(line)}" for line in lines) + "\n")
+    parts += [_section(table) for table in (oracle_table(tracks), predictor_baselines(tracks), safety_table(tracks))]
+    reference = next(iter(runs.values()))
+    parts.append(_section(grade_table(reference["grades"])))
+    if open_loop is not None:
+        parts.append("## Closed against open loop\n\n" + " ".join(open_loop["conclusion"]) + "\n")
+    return "\n".join(parts) + ENDING
 
 
-def _headline_row(results: dict[str, Any], name: str) -> str:
-    one, bounds = results["calibration"][name], results["intervals"].get(name, {}).get("ood_ece", {"low": None})
-    between = "–" if bounds["low"] is None else f"{bounds['low']:.3f} to {bounds['high']:.3f}"
-    numbers = [one[metric][where]["mean"] for metric in ("ece", "nll") for where in ("ood_mean", "nominal")]
-    ece, nominal, nll, nominal_nll = ("–" if number is None else f"{number:.3f}" for number in numbers)
-    return f"| {_escaped(one['label'])} | {ece} | {between} | {nominal} | {nll} | {nominal_nll} |"
+def command_of(results: dict[str, Any]) -> str:
+    """What makes this run again."""
+    about = results["about"]
+    words = f"python -m studies experiment --out exp --preset {about['preset']} --track {about['track']} --seed {about['seed']}"
+    words += f" --model-seed {about['model_seed']}"
+    words += f" --start models/{about['started_from']}" if about.get("started_from") else ""
+    return words + (" --extras" if about.get("extras") else "")
 
 
-def _about(results: dict[str, Any]) -> dict[str, Any]:
-    about = {"preset": "quick", "track": "loop", "seed": 0} | results["about"]
-    return {key: about[key] for key in ("preset", "track", "seed")}
-
-
-def write_results_pages(
-    all_tables_path: str | Path,
-    headline_path: str | Path,
-    results: dict[str, Any],
-    open_loop: dict[str, Any] | None = None,
-    repetitions: dict[str, Any] | None = None,
-) -> None:
-    write_atomic(all_tables_path, results_page(results, open_loop, repetitions))
-    write_atomic(headline_path, headline_page(results))
+def write_results_pages(all_tables_path: Path, headline_path: Path, runs: Runs, open_loop: dict[str, Any] | None = None) -> None:
+    write_atomic(all_tables_path, results_page(runs, open_loop))
+    write_atomic(headline_path, headline_page(runs, open_loop))
 
 
 def _section(table: Table) -> str:

@@ -26,6 +26,7 @@ def test_a_coin_is_a_worse_predictor_than_the_net(tables):
     assert found["direct"]["auroc"]["nominal"]["mean"]["value"] > 0.6
     assert found["place"]["auroc"]["nominal"]["mean"]["value"] == pytest.approx(0.5, abs=0.1)
     assert found["place"]["nll"]["nominal"]["value"] > found["direct"]["nll"]["nominal"]["value"]
+    assert found["place"]["auroc_below_direct"]["low"] > 0
     bounds = found["place"]["gain"]["nominal_nll"]
     assert bounds["low"] <= bounds["high"] < 0  # it costs likelihood, on any drawn drives
     assert {row.label for row in predictor_table(found).rows} == {"Net of the bundle", "Place alone"}
