@@ -16,7 +16,7 @@ READY := $(VENV)/.filled
 IS_PYTHON_311 := import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cockpit test test-slow test-next mutants bench paper results lint lock format clean
+.PHONY: help demo cockpit test test-slow test-next mutants bench paper paper-all results lint lock format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -47,11 +47,22 @@ mutants: $(READY) ## put small mistakes into the code and count those that the t
 bench: $(READY) ## print timings of this machine
 	@$(PY) benchmarks/run_all.py
 
-paper: $(READY) ## the whole study (PRESET=tiny|small|quick|paper TRACK= SEED= CLUSTER=tcp://...); goes on where it stopped
+paper: $(READY) ## one run of the study (PRESET=tiny|quick|paper TRACK= SEED= CLUSTER=tcp://...); goes on where it stopped
 	@$(PY) -m studies experiment --out paper_output/$(PRESET)-$(subst :,_,$(TRACK))-$(SEED) --preset $(PRESET) --track $(TRACK) \
 	  --seed $(SEED) --workers $(WORKERS) $(if $(CLUSTER),--cluster $(CLUSTER))
 
-results: $(READY) ## write the results pages from studies/results/results.json
+# Other tracks train the world model of the reference run further; other model seeds share the drives of seed 0.
+RUN = $(PY) -m studies experiment --preset $(PRESET) --seed 0 --workers $(WORKERS) $(if $(CLUSTER),--cluster $(CLUSTER))
+paper-all: $(READY) ## all runs of the study, then the results pages (PRESET=quick|paper CLUSTER=); goes on where it stopped
+	@$(RUN) --out paper_output/loop-0 --track loop --model-seed 0 --extras
+	@set -e; for track in hairpin oval chicane seed:2026; do \
+	  $(RUN) --out paper_output/$$(echo $$track | tr : _)-0 --track $$track --model-seed 0 --start models/reference; done
+	@set -e; for track in loop hairpin; do for seed in 1 2; do \
+	  $(RUN) --out paper_output/$$track-$$seed --track $$track --model-seed $$seed --start models/reference \
+	  --data paper_output/$$track-0/data; done; done
+	@$(PY) -m studies results paper_output/*-[0-9]
+
+results: $(READY) ## write the results pages from studies/results/runs
 	@$(PY) -m studies results
 
 lint: $(READY) ## ruff (rules and format) and mypy

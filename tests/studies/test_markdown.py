@@ -1,28 +1,31 @@
-"""The results page says what results.json says."""
+"""The results pages say what the results of the runs say."""
 
-import json
 from pathlib import Path
 
-from donkey_aicc.evaluation.report import read_results
+import pytest
+
+from studies.all_runs import REFERENCE, one_per_track, read_runs
 from studies.loop_tables import read_open_loop
-from studies.repetitions import read_repetitions
 from studies.results_page import headline_page, results_page
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "studies" / "results"
 
 
-def test_the_results_page_is_the_one_make_results_writes():
-    results = read_results(RESULTS)
-    made = results_page(results, read_open_loop(RESULTS), read_repetitions(RESULTS))
-    assert (RESULTS / "README.md").read_text(encoding="utf-8") == made, "run: make results"
-    assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == headline_page(results), "run: make results"
+@pytest.fixture(scope="module")
+def runs():
+    return read_runs(RESULTS)
 
 
-def test_every_method_of_the_json_is_on_the_page():
-    stored = json.loads((RESULTS / "results.json").read_text(encoding="utf-8"))
+def test_the_results_pages_are_the_ones_make_results_writes(runs):
+    open_loop = read_open_loop(RESULTS)
+    assert (RESULTS / "README.md").read_text(encoding="utf-8") == results_page(runs, open_loop), "run: make results"
+    assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == headline_page(runs, open_loop), "run: make results"
+
+
+def test_every_method_of_the_reference_run_is_on_the_page(runs):
     page = (RESULTS / "README.md").read_text(encoding="utf-8")
-    labels = [method["label"] for method in stored["calibration"].values()]
+    labels = [method["label"] for method in runs[REFERENCE]["calibration"].values()]
     assert labels and all(f"| {label.replace('|', chr(92) + '|')} |" in page for label in labels)
 
 
@@ -31,3 +34,11 @@ def test_every_picture_of_the_page_is_there():
         page = path.read_text(encoding="utf-8")
         pictures = [line.split("](")[1].rstrip(")") for line in page.splitlines() if line.startswith("![")]
         assert pictures and all((path.parent / picture).is_file() for picture in pictures)
+
+
+def test_every_run_names_a_freeze_that_is_under_version_control(runs):
+    from donkey_aicc.files import sha256_of
+
+    assert next(iter(runs)) == REFERENCE and len(one_per_track(runs)) >= 1
+    for name, results in runs.items():
+        assert sha256_of(RESULTS / "frozen" / f"{name}.json") == results["about"]["frozen"], name
