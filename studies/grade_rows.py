@@ -16,7 +16,7 @@ from donkey_aicc.evaluation.ood_detection import ood_auroc
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import FULL
-from studies.judged_rows import judge
+from studies.judged_rows import TITLES, judge
 
 SCORES = ("log_rho", "rho", "delta", "rho_delta")
 
@@ -56,7 +56,7 @@ def grade_table(rows: Mapping[str, Any], title: str = "Grades of scoring") -> Ta
     """One row per grade."""
     protocols = list(next(iter(rows.values()))["ood_auroc"])
     columns = [Column(f"auroc_{name}", f"AUROC {name}", better=HIGHER) for name in protocols]
-    columns += [Column(f"ood_{m}", f"{m.upper()} under faults", better=LOWER) for m in ("ece", "nll", "brier")]
+    columns += [Column(f"ood_{m}", f"{label} under faults", better=LOWER) for m, label in TITLES.items()]
     columns += [Column("interval", "ECE under faults, 95 %", text=True), Column("nominal_ece", "ECE nominal", better=LOWER)]
     columns += [
         Column("announced", "Departures announced", text=True),

@@ -15,7 +15,8 @@ from donkey_aicc.evaluation.metrics import auroc
 from donkey_aicc.evaluation.split_study import Outcome, outcome_of
 
 DRAWS = 1000
-SHOWN = ("ece", "nll", "brier")
+TITLES = {"ece": "ECE", "nll": "NLL", "brier": "Brier"}
+SHOWN = tuple(TITLES)
 HORIZONS_SHOWN = (5, 15, 30, 50)
 
 

@@ -14,7 +14,7 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.simulator.track import Track
 from donkey_aicc.tubs.drive import Drive
-from studies.judged_rows import HORIZONS_SHOWN, auroc_gains, aurocs, judge
+from studies.judged_rows import HORIZONS_SHOWN, TITLES, auroc_gains, aurocs, judge
 from studies.without_pictures import PlacePredictor, places_of, present_cte
 
 DIRECT, PLACE, PRESENT, ENSEMBLE, HISTORY = "direct", "place", "present", "ensemble", "history"
@@ -77,7 +77,7 @@ def predictor_table(rows: Mapping[str, Any], title: str = "Predictors on the sam
     """Nominal AUROC by horizon, mean AUROC under the protocols, and calibration after temperature scaling."""
     columns = [Column(f"k_{k}", f"AUROC k = {k}", better=HIGHER) for k in HORIZONS_SHOWN]
     columns += [Column("nominal", "AUROC nominal, mean", better=HIGHER), Column("ood", "AUROC under faults", better=HIGHER)]
-    columns += [Column(f"ood_{m}", f"{m.upper()} under faults", better=LOWER) for m in ("ece", "nll", "brier")]
+    columns += [Column(f"ood_{m}", f"{label} under faults", better=LOWER) for m, label in TITLES.items()]
     columns += [Column("interval", "ECE under faults, 95 %", text=True), Column("nominal_ece", "ECE nominal", better=LOWER)]
     made = []
     for one in rows.values():

@@ -23,7 +23,7 @@ SHOWN_FIGURES = {
 HEADLINE = """# Results in one page
 
 The question: when a fault hits the camera or the steering, does the confidence still say how often the car stays safe? We drove
-the embedded simulator under four faults (dark, blurred, biased, late) on {count} tracks ({tracks}) and compared every method on
+the embedded simulator under four faults (dark, blurred, biased, late) on {count} ({tracks}) and compared every method on
 the same frames. Each track has its own drives, its own training and its own severities, set by one rule that looks at steering
 only. Everything was [frozen](../studies/results/frozen) before the first drive under a fault was scored.
 
@@ -76,7 +76,7 @@ def headline_page(runs: Runs, open_loop: dict[str, Any] | None = None) -> str:
     """One page for readers: the main table and picture, and on how many tracks each claim holds."""
     tracks = one_per_track(runs)
     names = ", ".join(results["about"]["track"] for results in tracks.values())
-    parts = [HEADLINE.format(count=len(tracks), tracks=names)]
+    parts = [HEADLINE.format(count="one track" if len(tracks) == 1 else f"{len(tracks)} tracks", tracks=names)]
     parts.append("![OOD and nominal ECE of every method on loop](../studies/results/figures/overview.png)\n")
     parts.append(_section(main_table(tracks)))
     parts.append("## What holds on how many tracks" + "\n" + READING)

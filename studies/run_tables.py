@@ -12,6 +12,7 @@ from donkey_aicc.evaluation.stress_tables import ORACLES
 from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value
 from studies.all_runs import Runs
 from studies.claims import judged, verdict
+from studies.judged_rows import TITLES
 
 MAIN_ROWS = (
     *("none", "temperature", "ets", "venn_abers", "dac", "dac_authors", "dac_fitted", OURS, "tta_log_rho_delta", "light"),
@@ -49,10 +50,10 @@ def main_table(tracks: Runs) -> Table:
     columns += [Column("nominal_ece", "nominal", better=LOWER)]
     for metric in ("nll", "brier"):
         columns += [
-            Column(f"ood_{metric}", f"{metric.upper()} under faults", better=LOWER),
+            Column(f"ood_{metric}", f"{TITLES[metric]} under faults", better=LOWER),
             Column(f"nominal_{metric}", "nominal", better=LOWER),
         ]
-    columns += [Column(f"worst_{m}", f"worst-share {m.upper()}", better=LOWER) for m in ("ece", "nll")]
+    columns += [Column(f"worst_{m}", f"worst-share {TITLES[m]}", better=LOWER) for m in ("ece", "nll")]
     rows = []
     for name in MAIN_ROWS:
         eces = _over(tracks, _calibration(name, "ece", "ood_mean"))
@@ -77,7 +78,7 @@ def every_run_table(runs: Runs) -> Table:
     columns = [Column("drives", "OOD drives / frames", text=True)]
     for name in chosen:
         columns += [
-            Column(f"{name}_{m}", f"{name}: {m.upper()} under faults / nominal", text=True) for m in ("ece", "nll", "brier")
+            Column(f"{name}_{m}", f"{name}: {TITLES[m]} under faults / nominal", text=True) for m in ("ece", "nll", "brier")
         ]
     rows = []
     for run, results in runs.items():
