@@ -73,8 +73,8 @@ def grade_table(rows: Mapping[str, Any], title: str = "Grades of scoring") -> Ta
         made.append(Row(grade, values))
     note = (
         "The paper's method fitted at each grade, on the frames that every grade has scores of. AUROC: rho + delta against "
-        "nominal test drives. Alarm: level danger of the run's own calibrator, whose thresholds come from 6 drives only (promise: 1 in 7);"
-        " the shipped one has 100."
+        "nominal test drives. Alarm: level danger of the run's own calibrator, whose thresholds come from 6 drives only (it "
+        "promises 1 in 7); the shipped one has 100."
     )
     return Table("grades", title, columns, made, note, "Grade")
 

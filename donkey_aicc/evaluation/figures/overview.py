@@ -57,4 +57,4 @@ def _legend(axes: Any, beside: Beside) -> None:
     if beside.label:
         label = f"{beside.label}'s OOD ECE"
         handles.append(Line2D([], [], color=INK, marker="|", markersize=9, markeredgewidth=1.6, linewidth=0, label=label))
-    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, fontsize=8.5)
+    axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=8.5)
