@@ -111,7 +111,7 @@ def test_an_environment_without_torch_drives_as_one_with_it(wheel, tmp_path):
     for runtime, python in (("onnx", without / "python"), ("torch", Path(sys.executable))):
         car = tmp_path / runtime
         run(without / "donkey-aicc", "createcar", "--path", car, cwd=tmp_path)
-        write_settings(car, MAX_LOOPS=LOOPS, AICC_RUNTIME=runtime)
+        write_settings(car, MAX_LOOPS=LOOPS, AICC_RUNTIME=runtime, AICC_BUNDLE=str(ROOT / "models" / "reference"))
         run(python, "manage.py", "drive", "--headless", "--fast", cwd=car)
         tubs.append(read_tub(only_tub(car))[0])
     ours, torchs = tubs
