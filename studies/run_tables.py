@@ -66,8 +66,8 @@ def main_table(tracks: Runs) -> Table:
         label = next(iter(tracks.values()))["calibration"][name]["label"]
         rows.append(Row(label, values, strong=name in (OURS, ROBUST), ranked=name not in ("base_rate", "online")))
     note = (
-        f"Means over the tracks ({len(tracks)}). Worst share: the frames of each protocol are weighted so that from 0.2 to 0.8 of "
-        "them are safe, at the share that is worst for the method. Online needs labels while driving and does not compete."
+        f"Means over the tracks ({len(tracks)}). Worst share: the frames of each protocol are weighted so that from 0.2 to 0.8 "
+        "of them are safe, at the share that is worst for the method. Online needs labels while driving and does not compete."
     )
     return Table("main", "Main methods, means over tracks", columns, rows, note, "Method")
 
