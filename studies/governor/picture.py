@@ -11,14 +11,16 @@ from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.files import atomic_path
 from donkey_aicc.simulator.tracks import make_track
 from studies.governor.rivals import OFF, OURS
+from studies.governor.table import SEVERE
 
 
 def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path) -> None:
-    """For each protocol the first drive that leaves its lane without the governor, and the same one with it."""
+    """For each protocol the first severe drive that leaves its lane without the governor, and the same one with it."""
     from matplotlib.figure import Figure
 
     by_case = {(d["case"]["governor"], d["case"]["protocol"], d["case"]["severity"], d["case"]["seed"]): d for d in drives}
-    figure = Figure(figsize=(11, 7), layout="constrained")
+    figure = Figure(figsize=(11, 7.5), layout="constrained")
+    handles: tuple[list[Any], list[Any]] = ([], [])
     for axis, protocol in zip(figure.subplots(2, 2).ravel(), PROTOCOLS, strict=True):
         draw_lane(axis, make_track(track))
         pair = _pair(by_case, protocol)
@@ -37,7 +39,9 @@ def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path) -> N
             color="#444444",
             label="fault begins",
         )
-        axis.legend(loc="lower left", bbox_to_anchor=(0.16, 0.16), frameon=False, fontsize=8)
+        handles = axis.get_legend_handles_labels()
+    if handles[0]:
+        figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False)
     figure.suptitle(f"The same drives on '{track}' with and without the governor (X: out of the lane, dot: stopped inside)")
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=100, format="png")
@@ -46,6 +50,8 @@ def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path) -> N
 def _pair(by_case: Mapping[tuple[Any, ...], Any], protocol: str) -> tuple[Any, Any] | None:
     for (governor, name, severity, seed), off in sorted(by_case.items(), key=lambda item: str(item[0])):
         on = by_case.get((OURS, name, severity, seed))
-        if governor == OFF and name == protocol and on is not None and off["outcome"]["left_lane_at"] >= 0:
+        if governor != OFF or name != protocol or severity not in SEVERE or on is None:
+            continue
+        if off["outcome"]["left_lane_at"] >= 0:
             return off, on
     return None

@@ -121,11 +121,11 @@ def _goals(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         fewer = 1.0 - row["left_lane"] / off["left_lane"] if off["left_lane"] else None
         laps, lost, warning = row["nominal_laps"], row["time_lost"], row["median_warning_s"]
         stops = 100.0 * row["false_stops"] / laps if laps else math.inf  # fewer than 100 laps show nothing
-        measured: dict[str, tuple[float | None, bool]] = {
+        measured: dict[str, tuple[float | None, bool | None]] = {
             "at least 80 % fewer departures under severities 3-5": (fewer, fewer is not None and fewer >= FEWER_DEPARTURES),
             "at most 1 false stop per 100 nominal laps": (
                 stops if laps else None,
-                laps >= 100 and stops <= FALSE_STOPS_PER_100_LAPS,
+                stops <= FALSE_STOPS_PER_100_LAPS if laps >= 100 else None,
             ),
             "at most 2 % of the lap time lost": (lost, lost is not None and lost <= TIME_LOST),
             "median warning of at least 1 s before the lane's edge": (warning, warning is not None and warning >= WARNING_S),
@@ -153,9 +153,21 @@ def markdown(results: Mapping[str, Any]) -> str:
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", "| goal | track | measured | reached |", "|---|---|---|---|"]
     for goal in results["goals"]:
-        said = "yes" if goal["reached"] else "no"
+        said = {True: "yes", False: "no", None: "not shown"}[goal["reached"]]
         lines.append(f"| {goal['goal']} | {goal['track']} | {_shown(goal['measured'], 2)} | {said} |")
     return "\n".join(lines) + "\n"
+
+
+def headline(results: Mapping[str, Any]) -> str:
+    """For the page of results: with and without, track by track, and the goals that were missed."""
+    wanted = [row for row in results["rows"] if row["governor"] in (OFF, OURS)]
+    missed = [
+        f"{goal['goal']} ({goal['track']}: {_shown(goal['measured'], 2)})" for goal in results["goals"] if not goal["reached"]
+    ]
+    parts = ["## The governor", "", "Under severities 3-5 of the four faults, the same drives without and with it:", ""]
+    parts += markdown({"rows": wanted, "goals": []}).split("\n\n")[0].splitlines()
+    parts += ["", "Goals not reached, or not shown: " + "; ".join(missed) + "."] if missed else []
+    return "\n".join(parts) + "\n"
 
 
 def _shown(value: float | None, digits: int) -> str:
