@@ -22,22 +22,22 @@ SHOWN_FIGURES = {
 }
 HEADLINE = """# Results in one page
 
-The question: when a fault hits the camera or the steering, does the confidence still say how often the car stays safe? We drove
-the embedded simulator under four faults (dark, blurred, biased, late) on {count} ({tracks}) and compared every method on
-the same frames. Each track has its own drives, its own training and its own severities, set by one rule that looks at steering
-only. Everything was [frozen](../studies/results/frozen) before the first drive under a fault was scored.
+The question: when a fault hits the camera or the steering, does the confidence still tell how often the car stays safe? We drove
+in the embedded simulator under four faults (dark, blurred, biased, late) on {count} ({tracks}) and compared every method on
+the same frames. Each track has its own drives, its own training and its own severities, set by one rule that looks only at
+steering. Everything was [frozen](../studies/results/frozen) before the first drive under a fault was scored.
 
-ECE is the mean gap between what a method says and what happens, 0 is perfect; NLL and Brier also count how sharp it is. A method
-that looks good under faults and bad on nominal drives has only learnt to doubt everything: so both columns count. A method can
-also be lucky about how many frames were safe: worst-share columns say how it would fare with the most unlucky share.
+ECE is the mean gap between what a method says and what happens; 0 is perfect. NLL and Brier also reward sharp answers. A method
+that looks good under faults and bad on nominal drives has only learned to doubt everything, so look at both columns. A method can
+also be lucky with the share of safe frames; the worst-share columns show how it would do with the least favourable share.
 
 """
 READING = """
-A claim *holds* on a track when its whole 95 % interval, from drawing whole drives anew, is on the right side of zero.
+A claim *holds* on a track if its whole 95 % interval (whole drives resampled) is on the right side of zero.
 """
 ENDING = """
-All tables, figures and the numbers behind them are in [studies/results](../studies/results/README.md); what was known when, and
-what was not run, is in [the log](../studies/log.md). `make paper-all` makes every run again, `make results` writes this page from
+All tables and figures, and the numbers behind them, are in [studies/results](../studies/results/README.md). [The
+log](../studies/log.md) says what we knew when, and what we did not run. `make paper-all` makes every run again; `make results` writes this page from
 `studies/results/runs`.
 """
 OPENING = """# Results of the study
@@ -46,9 +46,9 @@ Made by `make results` from [`runs`](runs), one `results.json` for each of
 
 {commands}
 
-[`frozen`](frozen) holds what was settled before the first drive under a test protocol was scored; each run names the hash of its
-file. [The log](../log.md) says what was known when. Columns "paper" hold the published numbers of a physical car; best values are
-bold. First all runs side by side, then every table of the reference run, `{reference}`.
+[`frozen`](frozen) holds what was fixed before the first drive under a test protocol was scored; each run names the hash of its
+file. [The log](../log.md) says what we knew when. Columns "paper" hold the published numbers of a physical car; best values are
+bold. All runs come first, side by side, then every table of the reference run, `{reference}`.
 """
 
 
