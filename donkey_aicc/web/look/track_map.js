@@ -1,6 +1,8 @@
 // The track from above with the car's way on it; without a known track, the way alone.
 import { colours, known, prepare } from "./canvas.js";
 
+const BESIDE_M = 0.2; // room for the car's dot
+
 export class TrackMap {
   constructor(canvas) {
     this.canvas = canvas;
@@ -16,8 +18,9 @@ export class TrackMap {
     const points = track ? track.points : places.map((m) => [m.x, m.y]);
     if (!points.length) return;
     const edge = (track?.half_width_m || 0.2) + 0.25;
-    const xs = points.map((p) => p[0]), ys = points.map((p) => p[1]);
-    const [left, right, low, high] = [Math.min(...xs) - edge, Math.max(...xs) + edge, Math.min(...ys) - edge, Math.max(...ys) + edge];
+    const around = (of, way) => [...points.map((p) => p[of] - edge), ...points.map((p) => p[of] + edge), ...way.map((v) => v - BESIDE_M), ...way.map((v) => v + BESIDE_M)];
+    const xs = around(0, places.map((m) => m.x)), ys = around(1, places.map((m) => m.y)); // a car that has left the track stays in view
+    const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const scale = Math.min(width / (right - left), height / (high - low));
     const x = (m) => width / 2 + (m - (left + right) / 2) * scale, y = (m) => height / 2 - (m - (low + high) / 2) * scale;
     if (track) {
