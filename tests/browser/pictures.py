@@ -147,7 +147,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         car, port = create_car(Path(folder) / "car"), cut.free_port()
         settings = {"AICC_WEB_TOKEN": TOKEN, "AICC_SCORER_THREADED": False, "AICC_GRADE": "half"}
-        settings["AICC_MAX_SCORE_AGE_S"] = 600.0  # the scores do not grow old while the drive waits for its picture
+        settings["AICC_MAX_SCORE_AGE_S"] = 60.0  # the scores do not grow old while the drive waits for its picture
         cut.write_settings(car, WEB_CONTROL_PORT=port, **settings)
         threading.Thread(target=take_all, args=(f"http://localhost:{port}/aicc#token={TOKEN}", out, args.gif)).start()
         os.chdir(car)
