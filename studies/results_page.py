@@ -37,8 +37,8 @@ A claim *holds* on a track if its whole 95 % interval (whole drives resampled) i
 """
 ENDING = """
 All tables and figures, and the numbers behind them, are in [studies/results](../studies/results/README.md). [The
-log](../studies/log.md) says what we knew when, and what we did not run. `make paper-all` makes every run again; `make results` writes this page from
-`studies/results/runs`.
+log](../studies/log.md) says what we knew when, and what we did not run. `make paper-all` makes every run again; `make results`
+writes this page from `studies/results/runs`.
 """
 OPENING = """# Results of the study
 
