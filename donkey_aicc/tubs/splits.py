@@ -65,9 +65,15 @@ def carve_validation(
     if not 0 < share < 1:
         raise ConfigError(f"validation share must be between 0 and 1, got {share}")
     method = method or Method(SESSION, GUARD_S)
+    if method.mode == GAP and _scorable_units(train, method, share) < 2:  # one long stretch: scraps validate nothing, so cut it
+        method = Method(BLOCK, method.guard_s)
     purpose = "taking validation out of the training share"
     (rest, validation), dropped = _deal(train, seed, (1 - share, share), method, purpose, ("train", "validation"))
     return rest, validation, dropped
+
+
+def _scorable_units(sequences: Listing[Drive], method: Method, smallest: float) -> int:
+    return sum(sum(map(len, unit)) >= FULL_LENGTH for unit in units_of(sequences, method, smallest).values())
 
 
 def describe_split(method: Method, dropped: Dropped, frames: int) -> str:

@@ -130,6 +130,14 @@ def test_one_session_is_cut_where_it_can_be_and_a_guard_lies_between_the_sides(l
         assert kept + dropped.guard + dropped.duplicates == sum(lengths) and kept > 0.4 * sum(lengths)
 
 
+def test_validation_is_cut_out_of_one_long_stretch_rather_than_made_of_scraps():
+    sequences = one_session([1500, 20, 300, 15, 300, 10], pause_s=8.0)
+    for seed in range(3):
+        _, sides, _ = all_sides(sequences, seed, "gap")
+        assert all(max(map(len, side)) >= 100 for side in sides.values())
+        assert all(closest_s(*pair) >= 5.0 - 1e-9 for pair in pairs(sides))
+
+
 def test_near_duplicates_of_one_session_never_stand_on_two_sides():
     """A car that stands at the start line again and again: the same view with a little noise, minutes apart."""
     rng = np.random.default_rng(5)
