@@ -60,7 +60,6 @@ METHODS: dict[str, Method] = {
         ("ablation", ABLATION),
         ("further", FURTHER),
         ("control", CONTROLS),
-        ("labelled", LABELLED),
     )
     for name in names
 }
@@ -69,6 +68,7 @@ METHODS[HEATED_TO_PLUS] = Method(HEATED_TO_PLUS, "Uniform heating to AICC+'s nom
 METHODS[SHIFTED_TO_PLUS] = Method(SHIFTED_TO_PLUS, "Uniform presumption to AICC+'s nominal ECE", "control")
 METHODS[HEATED_TO_ROBUST] = Method(HEATED_TO_ROBUST, "Uniform heating to AICC+ robust's nominal ECE", "control")
 METHODS[SHIFTED_TO_ROBUST] = Method(SHIFTED_TO_ROBUST, "Uniform presumption to AICC+ robust's nominal ECE", "control")
+METHODS |= {name: Method(name, _label(name), "labelled") for name in LABELLED}
 _MATCHED: dict[str, tuple[str, type[UniformHeating]]] = {
     HEATED_TO_OURS: (OURS, UniformHeating),
     HEATED_TO_PLUS: (PLUS, UniformHeating),
