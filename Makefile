@@ -41,7 +41,7 @@ test-slow: $(READY) ## the statistical and minutes-long tests
 test-next: $(READY) ## the tests that need no donkeycar, on Python 3.12 and 3.13 with numpy 2, where those are installed
 	@$(PY) .ci/test_next.py -- -n $(WORKERS)
 
-mutants: $(READY) ## put small mistakes into the code and count those that the tests notice (long; MUTANTS="--sample 5")
+mutants: $(READY) ## put small mistakes into the code and count those that the tests notice (MUTANTS="--sample 5")
 	@$(PY) -m tests.mutants $(MUTANTS)
 
 bench: $(READY) ## print timings of this machine

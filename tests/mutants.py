@@ -247,7 +247,8 @@ def figure(found: dict[str, Any]) -> str:
 def page(found: dict[str, Any]) -> str:
     """What docs show."""
     lines = ["# Do the tests notice mistakes?", ""]
-    lines += ["`make mutants` puts one small mistake at a time into the code and runs the tests that guard it.", ""]
+    lines += ["`make mutants` puts one small mistake at a time into the code and runs the tests that guard it. It tries a random"]
+    lines += ['sample of each file; `MUTANTS="--sample 0"` tries all. Some mistakes change nothing that anyone can see.', ""]
     lines += [f"**{figure(found)}**", "", "| file | possible | tried | killed |", "|---|---|---|---|"]
     for module, row in sorted(found.items()):
         lines.append(f"| {module} | {row['possible']} | {row['tried']} | {row['tried'] - len(row['alive'])} |")

@@ -37,6 +37,13 @@ def test_real_car_is_disarmed_until_armed_and_ends_by_itself():
     assert not control.armed and control.active("local") == () and names(control) == []
 
 
+def test_half_a_second_is_long_enough_to_arm_for():
+    control, clock = real_car("dark:3", arm_s=0.5)
+    control.arm()
+    clock.now = 0.4
+    assert control.armed
+
+
 def test_schedule_counts_from_the_arming():
     control, _ = real_car("dark:3@0.2s-0.4s")
     for _ in range(50):
