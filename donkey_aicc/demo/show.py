@@ -28,7 +28,7 @@ SCHEDULE = "dark:2@10s-18s,blur:4@29s-37s,bias:3@48s-56s,latency:3@67s-75s"
 LAPS = 5
 RATE_HZ = 20.0
 SETTINGS = '\nAICC_BUNDLE = "reference"\n'
-FAULT, FAULT_AT_S, PAIR_LOOPS = "latency:5", 8, 300  # of the drive that the governor saves
+FAULT, FAULT_AT_S, PAIR_LOOPS = "latency:5", 9, 300  # of the drive that the governor saves
 
 
 def show(
