@@ -7,6 +7,7 @@ from donkey_aicc.evaluation.result_tables import all_tables
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 from donkey_aicc.files import write_atomic
 from studies.all_runs import Runs, one_per_track
+from studies.governor.table import headline
 from studies.grade_rows import grade_table
 from studies.loop_tables import loop_tables
 from studies.paper_numbers import PAPER
@@ -72,7 +73,7 @@ def results_page(runs: Runs, open_loop: dict[str, Any] | None = None) -> str:
     return "\n".join(parts)
 
 
-def headline_page(runs: Runs, open_loop: dict[str, Any] | None = None) -> str:
+def headline_page(runs: Runs, open_loop: dict[str, Any] | None = None, governor: dict[str, Any] | None = None) -> str:
     """One page for readers: the main table and picture, and on how many tracks each claim holds."""
     tracks = one_per_track(runs)
     names = ", ".join(results["about"]["track"] for results in tracks.values())
@@ -87,6 +88,8 @@ def headline_page(runs: Runs, open_loop: dict[str, Any] | None = None) -> str:
     parts.append(_section(grade_table(reference["grades"])))
     if open_loop is not None:
         parts.append("## Closed against open loop\n\n" + " ".join(open_loop["conclusion"]) + "\n")
+    if governor is not None:
+        parts.append(headline(governor))
     return "\n".join(parts) + ENDING
 
 
@@ -99,9 +102,15 @@ def command_of(results: dict[str, Any]) -> str:
     return words + (" --extras" if about.get("extras") else "")
 
 
-def write_results_pages(all_tables_path: Path, headline_path: Path, runs: Runs, open_loop: dict[str, Any] | None = None) -> None:
+def write_results_pages(
+    all_tables_path: Path,
+    headline_path: Path,
+    runs: Runs,
+    open_loop: dict[str, Any] | None = None,
+    governor: dict[str, Any] | None = None,
+) -> None:
     write_atomic(all_tables_path, results_page(runs, open_loop))
-    write_atomic(headline_path, headline_page(runs, open_loop))
+    write_atomic(headline_path, headline_page(runs, open_loop, governor))
 
 
 def _section(table: Table) -> str:

@@ -1,7 +1,9 @@
 """The governor's numbers: departures, distance, cost, warning time, and the goals with what was measured."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,13 +160,21 @@ def markdown(results: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def read_governor(folder: Path) -> dict[str, Any] | None:
+    """The kept results of the study, if it was made."""
+    path = folder / "governor.json"
+    found: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return found
+
+
 def headline(results: Mapping[str, Any]) -> str:
     """For the page of results: with and without, track by track, and the goals that were missed."""
     wanted = [row for row in results["rows"] if row["governor"] in (OFF, OURS)]
     missed = [
         f"{goal['goal']} ({goal['track']}: {_shown(goal['measured'], 2)})" for goal in results["goals"] if not goal["reached"]
     ]
-    parts = ["## The governor", "", "Under severities 3-5 of the four faults, the same drives without and with it:", ""]
+    parts = ["## The governor", "", "![The same drives with and without the governor](images/governor.png)", ""]
+    parts += ["Under severities 3-5 of the four faults, the same drives without and with it ([more](governor.md)):", ""]
     parts += markdown({"rows": wanted, "goals": []}).split("\n\n")[0].splitlines()
     parts += ["", "Goals not reached, or not shown: " + "; ".join(missed) + "."] if missed else []
     return "\n".join(parts) + "\n"
