@@ -28,8 +28,8 @@ LIMIT_S = 900.0
 COMMANDS = {
     "record": "record --expert --drives 4 --frames 40 --seed 3 --workers 2 --out OUT/tubs",
     "train": "train TUBS --preset tiny --threads 1 --resume --out OUT/bundle",
-    "score": "score TUBS --bundle BUNDLE --workers 2 --out OUT/scores.npz",
-    "calibrate": "calibrate --bundle OUT/bundle --data TUBS --samples 2 --workers 2",
+    "score": "score PAIR --bundle BUNDLE --grade light --workers 2 --out OUT/scores.npz",
+    "calibrate": "calibrate --bundle OUT/bundle --data TUBS --grade light --workers 2",
     "evaluate": "evaluate --bundle CALIBRATED --nominal TUBS --draws 20 --seeds 2 --folds 2 --workers 2 --out OUT/report",
     "label": "label TUB --answers ANSWERS --questions 10 --out OUT/labels.csv",
     "export": "export OUT/bundle --data TUB",
@@ -96,7 +96,16 @@ def prepare(folder: Path, command: str) -> dict[str, str]:
         shutil.copytree(bundle, calibrated, dirs_exist_ok=True)
         finish(f"calibrate --bundle {calibrated} --data {tubs} --samples 2 --workers 1".split(), folder)
     answers.write_text("index,answer\n" + "".join(f"{row},{'unsafe' if row % 4 == 0 else 'safe'}\n" for row in range(130)))
-    places = {"TUBS": tubs, "TUB": min(tubs.iterdir()), "BUNDLE": bundle, "CALIBRATED": calibrated, "ANSWERS": answers}
+    for tub in sorted(tubs.iterdir())[:2]:
+        shutil.copytree(tub, folder / "pair" / tub.name, dirs_exist_ok=True)
+    places = {
+        "PAIR": folder / "pair",
+        "TUBS": tubs,
+        "TUB": min(tubs.iterdir()),
+        "BUNDLE": bundle,
+        "CALIBRATED": calibrated,
+        "ANSWERS": answers,
+    }
     return {name: str(place) for name, place in places.items()}
 
 
