@@ -78,10 +78,9 @@ def car(tmp_path, bundle):
 
 
 @pytest.mark.parametrize("net", ["predict", "encode", "step", "decode"])
-@pytest.mark.parametrize("error", [RuntimeError("out of memory"), MemoryError(), AssertionError()])
-def test_a_net_that_raises_is_told_and_the_car_drives_on(car, monkeypatch, net, error):
+def test_a_net_that_raises_is_told_and_the_car_drives_on(car, monkeypatch, net):
     car.drive(30)
-    monkeypatch.setattr(OnnxRuntime, net, lambda *_: (_ for _ in ()).throw(error))
+    monkeypatch.setattr(OnnxRuntime, net, lambda *_: (_ for _ in ()).throw(MemoryError()))
     told = car.drive(40)
     assert not {"ok", "warming up"} & set(told[25:])
     assert car.vehicle.mem[channels.CONFIDENCE_MIN] <= 0.5
