@@ -1,4 +1,4 @@
-"""The parts of the real-car study on made-up data; the whole of it on a tiny tub is a slow test."""
+"""The parts of the real-car study on made-up data."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,9 @@ import pytest
 from donkey_aicc.calibration.pool import build_pool
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.faults.protocols import PROTOCOLS
-from donkey_aicc.files import read_json
 from donkey_aicc.nets.preprocess import to_model_image
 from donkey_aicc.scoring.settings import ScoreSettings
-from donkey_aicc.simulator.record_drives import plan_nominal, record
 from donkey_aicc.tubs.load import load_drives
-from studies.__main__ import main
 from studies.real_car import goals
 from studies.real_car.natural_shift import at_maximum, by_severity, describe_shift, told_apart
 from studies.real_car.page import page, write_page
@@ -169,19 +166,3 @@ def test_mistakes_are_named_before_anything_starts(make_tub, tmp_path):  # noqa:
         plan_real_car(str(tmp_path), [str(tub)], None, [parse_shift("another_day", str(tub))])
     with pytest.raises(ConfigError, match="--size"):
         plan_real_car(str(tmp_path), [str(tub)], None, [], "huge")
-
-
-@pytest.mark.slow
-def test_the_whole_study_on_short_drives_and_further_tubs_of_all_kinds(make_tub, tmp_path):  # noqa: F811
-    nominal, out, page_file = tmp_path / "nominal", tmp_path / "study", tmp_path / "page.md"
-    record(plan_nominal(nominal, "loop", 14, (160, 165), 0), None)
-    large, short = make_tub(130, size=(240, 320), name="large"), make_tub(60, name="short")
-    words = ["real-car", "--data", nominal, "--out", out, "--size", "tiny", "--page", page_file]
-    words += ["--another-track", large.path, "--another-room", short.path]
-    assert main([*map(str, words)]) == 0
-    results = read_json(out / "report" / "real_car.json", "")
-    assert results["shifts"]["another_track_large"]["auroc"]["log_rho"]["value"] > 0.9
-    assert "longest stretch without a gap has 60 frames" in results["shifts"]["another_room_short"]["reason"]
-    assert results["nominal"]["at_maximum"]["any of our own"] <= 1.0 and "## Natural shift" in page_file.read_text()
-    assert main([*map(str, words)]) == 0  # everything is there already
-    assert read_json(out / "report" / "real_car.json", "") == results
