@@ -130,9 +130,10 @@ def take_all(address, out, gif):
                 take_gif(browser, address, out / "cockpit.gif")
             take_stills(browser, address, out)
     finally:
-        SteppedFeed.now.wanted = 1 << 60
         os.kill(os.getpid(), signal.SIGTERM)
-        SteppedFeed.now.go(1.0)
+        with SteppedFeed.now.changed:
+            SteppedFeed.now.wanted = 1 << 60  # as far as it likes
+            SteppedFeed.now.changed.notify_all()
 
 
 def main():
