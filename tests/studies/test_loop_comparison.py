@@ -2,19 +2,22 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import concatenate
+from studies.all_runs import read_runs
 from studies.loop_comparison import Loops, compare_loops
 from studies.loop_figure import draw_loops
 from studies.loop_tables import loop_tables, read_open_loop
-from studies.results_page import results_page
+from studies.results_page import headline_page, results_page
 from tests.synthetic_scores import synthetic_table
 
 FRAMES, ONSET, DRIVES = 140, 100, 4
+RESULTS = Path(__file__).resolve().parents[2] / "studies" / "results"
 
 
 def drives(rng, name, length=FRAMES):
@@ -83,9 +86,11 @@ def test_tables_and_figure_show_every_fault_and_severity(compared):
     assert len(draw_loops(compared).axes) == 8
 
 
-def test_the_results_page_has_the_comparison_when_there_is_one(results, compared):
-    assert compared["conclusion"][-1] in results_page(results, compared)
-    assert "open_loop" not in results_page(results)
+def test_the_results_pages_have_the_comparison_when_there_is_one(compared):
+    runs = read_runs(RESULTS)
+    for page in (results_page, headline_page):
+        assert compared["conclusion"][-1] in page(runs, compared)
+        assert compared["conclusion"][-1] not in page(runs)
 
 
 def test_a_file_that_is_damaged_is_named(tmp_path):
