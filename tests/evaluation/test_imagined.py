@@ -1,6 +1,7 @@
 """The second predictor kind: the same frames for both, and one more group of rows in table, page and results page."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ from donkey_aicc.evaluation.metrics import auroc, ece_top_label
 from donkey_aicc.evaluation.result_tables import base_predictor_table
 from donkey_aicc.evaluation.score_files import load_scores, save_scores
 from donkey_aicc.evaluation.summary import summarise
+from studies.all_runs import read_runs
 from studies.results_page import results_page
+
+RESULTS = Path(__file__).resolve().parents[2] / "studies" / "results"
 
 
 def test_both_predictors_are_measured_on_the_frames_that_have_both(results, tables):
@@ -54,7 +58,7 @@ def test_the_rows_stand_in_the_predictor_table_of_page_csv_and_results_page(resu
     assert row.values["k_5"].number == stored["auroc"]["5"]["value"]
     assert row.values["ece"].number == stored["ece"]["mean"]["value"]
     assert "Imagined frame, classified" in render_table(table) and "Imagined frame, classified" in table.to_csv()
-    assert "| *Imagined frame, classified* |" in results_page(results)
+    assert "| *Imagined frame, classified* |" in results_page(read_runs(RESULTS))
     assert any("world model imagines" in statement["text"] for statement in results["summary"])
 
 
