@@ -1,4 +1,4 @@
-"""donkey-aicc info: what is in a bundle. Reads the manifest only, so it answers at once and without torch."""
+"""donkey-aicc info: what is in a bundle. Reads the manifest and the calibrator's JSON: it answers at once and without torch."""
 
 import argparse
 import json
@@ -38,7 +38,7 @@ def describe(path: Path, manifest: Manifest) -> str:
         *_metric_lines(manifest),
         *_gate_lines(manifest),
         f"  weights   {', '.join(_weights(manifest))}",
-        f"  calibrator {'present' if (path / CALIBRATOR).is_file() else 'none yet; make one with: donkey-aicc calibrate'}",
+        *_calibrator_lines(path / CALIBRATOR),
     ]
     return "\n".join(lines + [f"  warning: {warning}" for warning in manifest.warnings])
 
@@ -95,6 +95,18 @@ def _gate_lines(manifest: Manifest) -> list[str]:
         guesses = f"copy last {errors['copy_last']:.4f}, mean {errors['mean']:.4f}"
         lines.append(f"            k={k:<3} latent MSE {errors['rollout']:.4f} ({guesses})")
     return lines
+
+
+def _calibrator_lines(file: Path) -> list[str]:
+    """The grades it was fitted for, and what its alarm promises."""
+    if not file.is_file():
+        return ["  calibrator none yet; make one with: donkey-aicc calibrate"]
+    try:
+        stored = json.loads(file.read_text())
+        lines = [f"  calibrator for the grades {', '.join(stored['grades'])}"]
+        return lines + [f"  {line}" for line in stored["about"].get("alarm", [])]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ["  calibrator cannot be read; make it again with: donkey-aicc calibrate"]
 
 
 def _pairs(values: dict) -> str:

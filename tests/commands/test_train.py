@@ -1,7 +1,10 @@
+import re
+import shutil
+
 import pytest
 import torch
 
-from donkey_aicc.car.bundles import simulator_warning
+from donkey_aicc.car.bundles import bundle_path, simulator_warning
 from donkey_aicc.cli import main
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.simulator.record_drives import plan_nominal, record
@@ -50,3 +53,14 @@ def test_mistakes_end_in_one_line_and_code_2(tubs, tmp_path, capsys, arguments, 
 def test_info_on_something_else(tmp_path, capsys):
     assert main(["info", str(tmp_path)]) == 2
     assert "is not a model bundle" in capsys.readouterr().err
+
+
+def test_info_says_what_the_calibrator_is_for(tmp_path, capsys):
+    bundle = shutil.copytree(bundle_path("reference"), tmp_path / "mine")
+    assert main(["info", str(bundle)]) == 0
+    said = capsys.readouterr().out
+    assert "calibrator for the grades full, half, light" in said
+    assert re.search(r"alarm: danger at most 1 false alarm in \d+ nominal drives", said)
+    (bundle / "calibrator.json").write_text("[]")
+    assert main(["info", str(bundle)]) == 0
+    assert "calibrator cannot be read; make it again" in capsys.readouterr().out
