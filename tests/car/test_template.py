@@ -90,7 +90,8 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
     ]
     simulator += [*COMMANDS, *OUR_COMMANDS, "WorldModelScorer", "SequenceStart", "UnsafeMark"]
     simulator += ["GuardedTub", "DriveLog", "SessionCut", "DriveStopper"]
-    ours = {"AICC_BUNDLE": "reference", "AICC_MARK_BUTTON": "w1"}
+    # A fixed grade: a quick machine would take a higher one and stand ready to step down, with a part for each grade.
+    ours = {"AICC_BUNDLE": "reference", "AICC_MARK_BUTTON": "w1", "AICC_GRADE": "light"}
     assert parts_of_a_drive(*FAST, **ours) == simulator
     real_car = {"AICC_SIM": False, "CAMERA_TYPE": "MOCK", "DRIVE_TRAIN_TYPE": "MOCK", "WEB_CONTROL_PORT": cut.free_port()}
     found = parts_of_a_drive("--model", "models/straight", AICC_INJECT_BUTTONS=True, **real_car)
