@@ -24,6 +24,7 @@ nominal drive. So it is harder to detect Bias and Latency here than on the road,
 alarm costs.
 """
 NAMES = {True: "met", False: "**missed**", None: "unknown"}
+OTHER_RATE = 1.25
 SHOWN_PICTURES = {
     "reconstruction.png": "Validation frames and what the world model makes of them",
     "rollout.png": "Rollouts of the dynamics net beside the real frames",
@@ -150,6 +151,7 @@ def _shifts(results: dict[str, Any]) -> str:
         rows = [[label, *(_with_interval(found["auroc"][name]) for found in known.values())] for name, label in ROWS.items()]
         counted = [f"{name} ({found['drives']} drives, {found['frames']} frames)" for name, found in known.items()]
         parts.append(_table(["Score", *counted], rows))
+        parts += _other_rates(results["nominal"].get("rate_hz"), known)
         parts.append("How sure each method is there (mean of max(p, 1 - p)), and its ECE where the tub has labels:\n")
         methods = list(next(iter(known.values()))["confidence"])
         parts.append(
@@ -158,6 +160,16 @@ def _shifts(results: dict[str, Any]) -> str:
             )
         )
     return "\n".join(parts)
+
+
+def _other_rates(nominal_hz: float | None, known: dict[str, Any]) -> list[str]:
+    """A tub at another rate is odd for that alone: the car moves further from frame to frame."""
+    rates = {name: found.get("rate_hz") for name, found in known.items()}
+    return [
+        f"{name} was recorded at {rate:.1f} Hz and the nominal drives at {nominal_hz:.1f} Hz; the scores see that, too.\n"
+        for name, rate in rates.items()
+        if rate and nominal_hz and not 1 / OTHER_RATE < rate / nominal_hz < OTHER_RATE
+    ]
 
 
 def _sure(cell: dict[str, Any]) -> str:

@@ -100,12 +100,14 @@ class RealCar:
     workers: int = 1
 
     def about(self) -> dict[str, Any]:
-        """What must be equal for two runs to be the same study; tubs by name, because folders move."""
+        """What must be equal for two runs to be the same study; tubs by name, because folders move.
+
+        Further tubs are not among it: one can be added to a finished study, and only it is scored then.
+        """
         return {
             "study": "real-car",
             "data": [path.name for path in self.data],
             "labels": None if self.labels is None else sha256_of(self.labels)[:16],
-            "shifts": {shift.name: shift.labels is not None for shift in self.shifts},
             "size": self.size.name,
             "predictor": self.predictor,
             "overrides": list(self.overrides),

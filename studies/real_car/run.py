@@ -7,10 +7,11 @@ from typing import Any
 
 from donkey_aicc.calibration.calibrating import usable_folds
 from donkey_aicc.calibration.next_drive import too_few_drives
-from donkey_aicc.calibration.pool import build_pool
+from donkey_aicc.calibration.pool import Pool, build_pool
 from donkey_aicc.errors import AiccError
+from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.files import read_json, write_json
-from donkey_aicc.nets.manifest import read_manifest
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.score_table import ScoreTable
 from studies.layout import claim
 from studies.predictor_kinds import RESULT
@@ -26,6 +27,7 @@ Results = dict[str, Any]
 def run_real_car(study: RealCar) -> Results:
     """Returns what results.json holds."""
     steps: tuple[tuple[str, Callable[[RealCar], Any]], ...] = (
+        ("further tubs", stages.check_shifts),
         ("training", stages.train),
         ("predictor kinds", stages.compare_kinds),
         ("scores", stages.score),
@@ -55,7 +57,8 @@ def evaluate_study(study: RealCar) -> Results:
     )
     write_report(evaluation, layout.report)
     pool = build_pool(calibration, augmented, folds=usable_folds(calibration), seed=study.seed)
-    manifest = read_manifest(layout.bundle)
+    bundle = Bundle.load(layout.bundle)
+    manifest = bundle.manifest
     drives = len(usable(calibration).sequences())
     results: Results = {
         "about": study.about(),
@@ -63,10 +66,13 @@ def evaluate_study(study: RealCar) -> Results:
         "training": {"metrics": manifest.metrics, "gate": manifest.gate, "data": manifest.data, "settings": manifest.settings},
         "predictors": read_json(layout.out / "kinds" / RESULT, "run again"),
         "calibration_drives": {"count": drives, "note": too_few_drives(drives)},
-        "nominal": {"at_maximum": at_maximum(test, pool.statistics)},
+        "nominal": {
+            "at_maximum": at_maximum(test, pool.statistics),
+            "rate_hz": rounded(stages.rate_of(stages.load_nominal(study).sequences)),
+        },
         "faults": {name: told_apart(test, table, pool.statistics, study.seed) for name, table in faults.items()},
         "by_severity": {name: by_severity(test, table, pool.statistics) for name, table in faults.items()},
-        "shifts": {shift.name: _shifted(study, shift, test, pool) for shift in study.shifts},
+        "shifts": {shift.name: _shifted(study, bundle, shift, test, pool) for shift in study.shifts},
         "evaluation": {name: evaluation[name] for name in ("calibration", "intervals", "base_predictor", "data", "notes")},
     }
     results["goals"] = judge(results)
@@ -78,11 +84,11 @@ def evaluate_study(study: RealCar) -> Results:
     return results
 
 
-def _shifted(study: RealCar, shift: Shift, test: ScoreTable, pool: Any) -> dict[str, Any]:
+def _shifted(study: RealCar, bundle: Bundle, shift: Shift, test: ScoreTable, pool: Pool) -> dict[str, Any]:
     try:
-        if not study.layout.scores(shift.name).exists():
-            stages.shift_drives(study, shift)  # says why it could not be scored
-        return describe_shift(test, ScoreTable.load(study.layout.scores(shift.name)), pool, study.seed)
+        drives = stages.shift_drives(study, shift)
+        table = stages.shift_table(study, bundle, shift, drives)
+        return describe_shift(test, table, pool, study.seed) | {"rate_hz": rounded(stages.rate_of(drives))}
     except AiccError as error:
         return {"reason": str(error)}
 

@@ -1,5 +1,6 @@
 """Training and scoring of the real-car study. Each stage looks first whether its result is there already."""
 
+import hashlib
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -72,6 +73,11 @@ def _split(drives: list[Drive], seed: int) -> Split:
     return split
 
 
+def rate_of(drives: list[Drive]) -> float:
+    """Frames a second."""
+    return 1.0 / float(np.median(np.concatenate([np.diff(drive.times_s) for drive in drives])))
+
+
 def _scorable(drives: list[Drive]) -> list[Drive]:
     return [drive for drive in drives if len(drive) > CONTEXT]
 
@@ -94,9 +100,9 @@ def score(study: RealCar) -> None:
         _score_fault(study, bundle, test, protocol, severities)
     for shift in study.shifts:
         try:
-            _score_to(study, bundle, shift.name, lambda: shift_drives(study, shift))  # noqa: B023
-        except AiccError as error:  # a further tub that cannot be used takes nothing from the others
-            print(f"      note: {shift.name} is left out: {error}", flush=True)
+            shift_table(study, bundle, shift, shift_drives(study, shift))
+        except AiccError:  # said at the start, and again on the page
+            continue
     if not study.layout.scores("augmented").exists():
         size = study.size
         sizes = (size.augmented_rows, size.ladder_frames, size.augmented_severities)
@@ -105,9 +111,21 @@ def score(study: RealCar) -> None:
         augmented.table.save(study.layout.scores("augmented"))
 
 
+def check_shifts(study: RealCar) -> None:
+    """Says before the long work which further tubs can be used; one that cannot takes nothing from the others."""
+    for shift in study.shifts:
+        try:
+            drives = shift_drives(study, shift)
+            print(f"      {shift.name}: {sum(map(len, drives))} frames in {len(drives)} drives", flush=True)
+        except AiccError as error:
+            print(f"      note: {shift.name} is left out: {error}", flush=True)
+
+
 def shift_drives(study: RealCar, shift: Shift) -> list[Drive]:
     """Stretches of SHIFT_STRETCH frames at most, spread over the whole tub, of about `shift_frames` in all."""
-    loaded = load_drives([shift.tub], labels_csv=shift.labels, cache_dir=study.layout.cache, driving_only=True)
+    by_tub = study.labels is None  # then a further tub's own cte is judged by the limit of the nominal drives
+    tau = load_nominal(study).tau or "auto" if by_tub else "auto"
+    loaded = load_drives([shift.tub], labels_csv=shift.labels, tau=tau, cache_dir=study.layout.cache, driving_only=True)
     stretches = _scorable([part for drive in loaded.sequences for part in _stretches(drive)])
     if not stretches:
         longest = max(len(drive) for drive in loaded.sequences)
@@ -115,8 +133,20 @@ def shift_drives(study: RealCar, shift: Shift) -> list[Drive]:
             f"{shift.tub}: its longest stretch without a gap has {longest} frames, while a score looks back {CONTEXT}; "
             f"see: donkey-aicc check {shift.tub}"
         )
+    if shift.labels is None and not by_tub:  # what its takeovers or cte call safe is not what the label file does
+        stretches = [drive.with_labels(np.full(len(drive), np.nan, dtype=np.float32)) for drive in stretches]
     count = min(max(1, study.size.shift_frames // SHIFT_STRETCH), len(stretches))
     return [stretches[number] for number in np.linspace(0, len(stretches) - 1, count).astype(int)]
+
+
+def shift_table(study: RealCar, bundle: Bundle, shift: Shift, drives: list[Drive]) -> ScoreTable:
+    """Scores of a further tub, kept under what its drives and labels hold: another tub of the same name is scored anew."""
+    content = hashlib.blake2b(digest_size=4)
+    for drive in drives:
+        content.update(drive.id.encode() + drive.safe.tobytes())
+    name = f"{shift.name}-{content.hexdigest()}"
+    _score_to(study, bundle, name, lambda: drives)
+    return ScoreTable.load(study.layout.scores(name))
 
 
 def _stretches(drive: Drive) -> list[Drive]:
@@ -133,8 +163,7 @@ def _score_fault(study: RealCar, bundle: Bundle, test: list[Drive], protocol: st
         faulty = []
         for severity in severities:
             for drive, (piece, start) in pieces:
-                rate_hz = 1.0 / float(np.median(np.diff(drive.times_s)))
-                faulty.append(under_fault(piece, protocol, severity, rate_hz, study.seed, files))
+                faulty.append(under_fault(piece, protocol, severity, rate_of([drive]), study.seed, files))
                 starts[faulty[-1].id] = (drive, start)
         return faulty
 
