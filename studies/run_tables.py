@@ -114,14 +114,20 @@ def predictor_baselines(runs: Runs) -> Table:
 def safety_table(runs: Runs) -> Table:
     """Share of safe frames, by which faults that leave the car safer and less safe can be told."""
     protocols = next(iter(runs.values()))["settings"]["protocols"]
-    columns = [Column(name, f"{name.capitalize()}, %", 0) for name in ("nominal", *protocols)]
+    columns = [Column(name, f"{name.capitalize()}, %", text=True) for name in ("nominal", *protocols)]
     rows = [
-        Row(run, {name: Value(results["data"][name]["safe_percent"]) for name in ("nominal", *protocols)})
+        Row(run, {name: Value(text=_safe_shares(results["data"][name])) for name in ("nominal", *protocols)})
         for run, results in runs.items()
     ]
-    return Table(
-        "safety", "How safe the cars were", columns, rows, "Share of frames that are safe, all severities together.", "Run"
-    )
+    note = "Share of frames that are safe: all severities together, in brackets severity 1 to 5 one by one."
+    return Table("safety", "How safe the cars were", columns, rows, note, "Run")
+
+
+def _safe_shares(data: dict[str, Any]) -> str:
+    """Over all severities, then one by one where there are several and the run has stored them."""
+    one_by_one = data.get("safe_percent_by_severity", {})
+    shares = " / ".join("–" if share is None else f"{share:.0f}" for share in one_by_one.values())
+    return f"{data['safe_percent']:.0f}" + (f" ({shares})" if len(one_by_one) > 1 else "")
 
 
 def oracle_table(tracks: Runs) -> Table:

@@ -41,13 +41,20 @@ def describe(condition: Condition, table: ScoreTable) -> dict[str, object]:
     """Counts for the data table; table: all frames of the condition, with those that only serve as label targets."""
     labels = condition.labels
     first = labels[:, 0]
-    known = first[~np.isnan(first)]
     severities, counts = np.unique(condition.table.severity, return_counts=True)
+    by_severity = {str(int(level)): first[condition.table.severity == level] for level in severities}
     return {
         "sequences": len(condition.table.sequences()),
         "frames": len(condition.table),
         "frames_recorded": len(table),
         "labelled_frames": int((~np.isnan(labels)).any(axis=1).sum()),
-        "safe_percent": rounded(100.0 * known.mean()) if len(known) else None,
+        "safe_percent": _safe_percent(first),
         "frames_by_severity": {str(int(s)): int(n) for s, n in zip(severities, counts, strict=True)},
+        "safe_percent_by_severity": {level: _safe_percent(own) for level, own in by_severity.items()},
     }
+
+
+def _safe_percent(labels: np.ndarray) -> float | None:
+    """Of the labels that are known."""
+    known = labels[~np.isnan(labels)]
+    return rounded(100.0 * known.mean()) if len(known) else None

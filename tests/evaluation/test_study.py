@@ -44,6 +44,7 @@ def test_only_frames_under_the_protocol_with_full_context_count(results, tables)
     assert results["data"]["dark"]["frames"] == expected == 6 * 90
     assert results["data"]["dark"]["frames_recorded"] == len(dark)
     assert set(results["data"]["dark"]["frames_by_severity"]) == {"1", "2"}
+    assert set(results["data"]["dark"]["safe_percent_by_severity"]) == {"1", "2"}
     assert results["data"]["nominal"]["frames"] == 4 * 100
 
 
