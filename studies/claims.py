@@ -119,15 +119,18 @@ def _predictor(kind: str) -> Callable[[Results], Gain | None]:
     return gain
 
 
-def _row_gain(section: str, row: str, first: str, metric: str, sign: float = 1.0) -> Callable[[Results], Gain | None]:
-    """How far a row of `judged_rows` lies below the first one."""
+def _row_gain(
+    section: str, row: str, first: str, metric: str, sign: float = 1.0, where: str = "ood"
+) -> Callable[[Results], Gain | None]:
+    """How far a row of `judged_rows` lies below the first one; where: ood or nominal."""
+    condition = {"ood": "ood_mean"}.get(where, where)
 
     def gain(results: Results) -> Gain | None:
         rows = results.get(section, {})
         if row not in rows or first not in rows:
             return None
-        mine, other = (rows[name][metric]["ood_mean"]["value"] for name in (row, first))
-        bounds = rows[row]["gain"][f"ood_{metric}"]
+        mine, other = (rows[name][metric][condition]["value"] for name in (row, first))
+        bounds = rows[row]["gain"][f"{where}_{metric}"]
         return None if mine is None or other is None else _gain(other - mine, bounds, sign)
 
     return gain
@@ -165,6 +168,11 @@ CLAIMS = (
     Claim("AICC+ robust below presuming the same of all frames", _below("ece", ROBUST, SHIFTED_TO_ROBUST, "robust"), AICC),
     Claim("the net predicts 50 frames ahead better than the place alone (AUROC, nominal)", _predictor("place"), PREDICTOR),
     Claim("the net predicts 50 frames ahead better than present |cte| (AUROC, nominal)", _predictor("present"), PREDICTOR),
+    Claim(
+        "the net predicts better than the place alone over all horizons (NLL, nominal, temperature each)",
+        _row_gain("predictors", "place", "direct", "nll", -1.0, "nominal"),
+        PREDICTOR,
+    ),
     Claim(
         "three small nets have a lower ECE under faults than one (temperature each)",
         _row_gain("predictors", "ensemble", "direct", "ece"),
