@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from donkey_aicc.evaluation.report import read_results
 from donkey_aicc.files import read_json, write_atomic
 from studies.layout import Layout
+from studies.study_report import read_results
 
 RUNS = "runs"
 REFERENCE = "loop-0"

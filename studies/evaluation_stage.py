@@ -7,13 +7,11 @@ import numpy as np
 from donkey_aicc import channels
 from donkey_aicc.calibration.calibrating import calibration_drives
 from donkey_aicc.calibration.calibrator_file import load_calibrator
+from donkey_aicc.evaluation.conditions import Condition, evaluated_conditions
 from donkey_aicc.evaluation.early_warning import Driving
-from donkey_aicc.evaluation.report import write_report
-from donkey_aicc.evaluation.score_files import IMAGINED
 from donkey_aicc.evaluation.study import evaluate
 from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.scoring.imagined_table import ImaginedTable
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import GRADES
 from donkey_aicc.simulator.driving import Marshal
@@ -22,9 +20,11 @@ from donkey_aicc.tubs.tub_contents import numbers
 from donkey_aicc.tubs.tub_reader import read_v2_tub
 from studies.experiment_stages import RATE_HZ, Experiment, load, settled
 from studies.grade_rows import grade_rows
+from studies.imagined_rows import IMAGINED, ImaginedTable, compare_imagined, said_of_imagined
 from studies.other_nets import read_other_nets
-from studies.paper_numbers import PAPER, PAPER_SAFE_SHARES
+from studies.paper_numbers import PAPER_SAFE_SHARES
 from studies.predictor_rows import predictor_rows, without_pictures
+from studies.study_report import NOT_MEASURED, write_study_report
 
 
 def evaluate_and_report(experiment: Experiment) -> None:
@@ -44,11 +44,11 @@ def evaluate_and_report(experiment: Experiment) -> None:
         seeds=preset.split_seeds,
         seed=experiment.model_seed,
         driving=Driving(Marshal().departed_m, RATE_HZ, _frames_per_lap(experiment)),
-        imagined=ImaginedTable.load(layout.scores(IMAGINED)) if experiment.extras else None,
-        runtime=_runtime(experiment, bundle, calibration, augmented) if experiment.extras else None,
         calibrator=load_calibrator(bundle),
         about=experiment.about() | {"frozen": sha256_of(layout.frozen)},
     )
+    if experiment.extras:
+        add_imagined(results, ImaginedTable.load(layout.scores(IMAGINED)), evaluated_conditions(test, ood))
     rows = {"calibration": calibration, "test": test, **ood}
     late = {name: ScoreTable.load(layout.scores(name)).step >= preset.settled_frames for name in ("calibration", "test")}
     others = _without_pictures(experiment, bundle, rows) | read_other_nets(experiment, late | dict.fromkeys(ood, slice(None)))
@@ -56,7 +56,15 @@ def evaluate_and_report(experiment: Experiment) -> None:
     results["grades"] = grade_rows(
         calibration, augmented, test, ood, experiment.model_seed, {grade: load_calibrator(bundle, grade) for grade in GRADES}
     )
-    write_report(results, layout.report, PAPER)
+    results["runtime"] = _runtime(experiment, bundle, calibration, augmented) if experiment.extras else NOT_MEASURED
+    write_study_report(results, layout.report)
+
+
+def add_imagined(results: dict[str, Any], imagined: ImaginedTable, conditions: list[Condition]) -> None:
+    results[IMAGINED] = compare_imagined(imagined, conditions)
+    said = said_of_imagined(results[IMAGINED])
+    if said is not None:
+        results["summary"].insert(1, said)  # after what the direct predictor does
 
 
 def _runtime(experiment: Experiment, bundle: Bundle, calibration: ScoreTable, augmented: ScoreTable) -> dict[str, Any]:

@@ -9,11 +9,10 @@ from typing import Any
 from donkey_aicc.calibration.calibrating import Augmented, build_augmented, calibrate_bundle, calibration_drives
 from donkey_aicc.calibration.calibrator_file import weights_fingerprint
 from donkey_aicc.calibration.catalogue import DEFAULT_METHOD
-from donkey_aicc.evaluation.score_files import IMAGINED, write_mark
+from donkey_aicc.evaluation.score_files import write_mark
 from donkey_aicc.faults.severity_ladder import FamilyLadder
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.scoring.imagined_scores import imagine_drives
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.simulator.driving import Marshal
@@ -22,6 +21,8 @@ from donkey_aicc.training.presets import preset_named
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.load import load_drives
 from donkey_aicc.tubs.splits import Split
+from studies.imagined_predictor import imagine_drives
+from studies.imagined_rows import IMAGINED
 from studies.layout import Layout
 from studies.study_presets import ExperimentPreset
 

@@ -3,16 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from donkey_aicc.evaluation.result_tables import all_tables
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 from donkey_aicc.files import write_atomic
 from studies.all_runs import Runs, one_per_track
 from studies.governor.table import headline
 from studies.grade_rows import grade_table
 from studies.loop_tables import loop_tables
-from studies.paper_numbers import PAPER
 from studies.predictor_rows import predictor_table
 from studies.run_tables import main_table, oracle_table, predictor_baselines, run_tables, safety_table, verdicts
+from studies.study_report import study_tables
 
 SHOWN_FIGURES = {
     "calibration": "overview",
@@ -67,7 +66,7 @@ def results_page(runs: Runs, open_loop: dict[str, Any] | None = None) -> str:
     parts.append("\n".join(f"- **{said['verdict']}**: {_escaped(said['text'])}" for said in reference["summary"]) + "\n")
     if reference["notes"]:
         parts.append("\n".join(f"> {_escaped(note)}" for note in reference["notes"]) + "\n")
-    tables = all_tables(reference, PAPER)
+    tables = study_tables(reference)
     tables += loop_tables(open_loop) if open_loop is not None else []
     parts += [_section(table) for table in tables]
     return "\n".join(parts)

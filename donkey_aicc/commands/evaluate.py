@@ -64,7 +64,6 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         draws=args.draws,
         driving=driving,
-        imagined=tables.imagined,
         about={"bundle": bundle.path.name, "preset": bundle.manifest.preset},
         notes=notes,
         calibrator=calibrator,
@@ -97,7 +96,6 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     from donkey_aicc.evaluation.contact_sheet import contact_sheet
     from donkey_aicc.evaluation.score_files import load_scores, save_scores
     from donkey_aicc.files import write_atomic
-    from donkey_aicc.scoring.imagined_scores import imagine_drives
 
     settings, workers = score_settings(bundle), args.workers
     for name, value in (("--d-aug-frames", args.d_aug_frames), ("--workers", workers)):
@@ -120,7 +118,6 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
         calibration=scored("calibration drives", calibration),
         test=scored("nominal test drives", test),
         ood={name: scored(name, drives) for name, drives in ood.items()},
-        imagined=imagine_drives(bundle, sum(ood.values(), test), settings),
     )
     print(f"scores: {folder} (evaluate them again with --scores-dir)")
     return load_scores(folder)

@@ -1,4 +1,4 @@
-"""The smaller tables of the report: tests, frontier, weights, monotonicity, early warning, lambda and runtime."""
+"""The smaller tables of the report: tests, frontier, weights, monotonicity, early warning and lambda."""
 
 from typing import Any
 
@@ -7,28 +7,6 @@ from donkey_aicc.calibration.heating import W_MAX
 from donkey_aicc.evaluation.beside import NOBODY, Beside
 from donkey_aicc.evaluation.methods import PLUS
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value
-
-RUNTIME_LABELS = {
-    "vae_encode_context": "VAE encode, whole context (cold start)",
-    "vae_encode": "VAE encode, 1 frame",
-    "vae_decode": "VAE decode, 1 frame",
-    "dynamics_deterministic": "Dynamics, context and rollout (cold start)",
-    "dynamics_dropout": "Dynamics with dropout samples, context and rollout (cold start)",
-    "dynamics_step": "Dynamics, one step of all living states",
-    "dynamics_rollout": "Dynamics, one rollout from the living states",
-    "predictor": "Safety predictor, 1 image",
-    "tta": "TTA, all views",
-    "rho": "rho: rebuilding the context (cold start)",
-    "delta": "delta: distance of 12 features",
-    "calibrate_temperature": "Calibrate: temperature",
-    "calibrate_ours": "Calibrate: ours",
-    "calibrate_dac": "Calibrate: DAC",
-    "cold_start_base": "Total, cold start: world model, predictor, temperature",
-    "cold_start_tta": "Total, cold start: the same with TTA",
-    "cold_start_full": "Total, cold start: everything",
-    "streaming_control_path": "Streaming: control path (predictor and TTA)",
-    "streaming_scoring": "Streaming: scoring, average per frame",
-}
 
 Results = dict[str, Any]
 
@@ -192,26 +170,3 @@ def lambda_table(results: Results) -> Table:
     ]
     note = "The paper's calibrator; the covariance of the 12 dynamics features is regularised by lambda (1e-6 in the paper)."
     return Table("lambda", "Sensitivity to lambda", columns, rows, note, first="lambda")
-
-
-def runtime_table(results: Results, beside: Beside = NOBODY) -> Table:
-    """Milliseconds per component."""
-    stored = results["runtime"]
-    ours = stored.get("components_ms", {})
-    names = [*RUNTIME_LABELS, *(name for name in ours if name not in RUNTIME_LABELS)]
-    columns = [Column("ms", "ms", 2), Column("ms_paper", f"{beside.label} (GPU)", 2, paper=True)]
-    rows = [
-        Row(
-            RUNTIME_LABELS.get(name, name),
-            {"ms": Value(ours.get(name), reason="not measured"), "ms_paper": Value(beside.runtime_ms.get(name))},
-        )
-        for name in names
-        if name in ours or name in beside.runtime_ms
-    ]
-    note = stored.get("reason") or (
-        f"Median of one call, batch of one frame, on {stored.get('device', 'this machine')}. Totals are sums of the parts above "
-        "them: a cold start primes and rolls out twice, once without dropout for the prediction and once with it for delta."
-    )
-    if ours and any(name not in ours for name in beside.runtime_ms):
-        note += " No number: this run did not time that part (a calibrator that could not be fitted, or an older report)."
-    return Table("runtime", "Runtime per component", columns, rows, note, first="Component")

@@ -1,5 +1,6 @@
 """results.json, CSV tables, PNG and SVG figures and one index.html from the results of an evaluation."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,24 +10,28 @@ from donkey_aicc.evaluation.figures.all_figures import FIGURES
 from donkey_aicc.evaluation.figures.style import common_look, save_figure
 from donkey_aicc.evaluation.html_page import render_page
 from donkey_aicc.evaluation.result_tables import all_tables
+from donkey_aicc.evaluation.tables import Table
 from donkey_aicc.files import write_atomic, write_json
 from donkey_aicc.progress import progress
-from donkey_aicc.untrusted import read_untrusted_json
 
-RESULTS, RUNTIME, PAGE = "results.json", "runtime.json", "index.html"
+RESULTS, PAGE = "results.json", "index.html"
 
 
-def write_report(results: dict[str, Any], out: str | Path, beside: Beside = NOBODY, sheet: bytes | None = None) -> Path:
-    """Write everything below `out` and return the page's path. sheet: the contact sheet, a JPEG.
+def write_report(
+    results: dict[str, Any],
+    out: str | Path,
+    beside: Beside = NOBODY,
+    sheet: bytes | None = None,
+    tables: Sequence[Table] = (),
+) -> Path:
+    """Write everything below `out` and return the page's path.
 
-    Times differ from run to run, so they stand in runtime.json: results.json is the same for the same tables and seed.
+    sheet: the contact sheet, a JPEG; tables: those of the results if none are given.
     """
     check_report_folder(out)
     folder = Path(out)
-    timeless = {name: value for name, value in results.items() if name != "runtime"}
-    write_json(folder / RESULTS, timeless)
-    write_json(folder / RUNTIME, results["runtime"])
-    tables = all_tables(results, beside)
+    write_json(folder / RESULTS, results)
+    tables = list(tables or all_tables(results, beside))
     for table in tables:
         write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
     drawn: dict[str, tuple[str, bytes]] = {}
@@ -44,14 +49,3 @@ def check_report_folder(out: str | Path) -> None:
     """To be asked before hours of scoring, not after."""
     if Path(out).is_file():
         raise AiccError(f"the report needs a folder, {out} is a file")
-
-
-def read_results(folder: str | Path) -> dict[str, Any]:
-    """What `write_report` wrote, runtime included, so that the page can be drawn anew."""
-    path = Path(folder) / RESULTS
-    try:
-        results = read_untrusted_json(path)
-        results["runtime"] = read_untrusted_json(Path(folder) / RUNTIME)
-    except (OSError, AiccError, TypeError) as error:
-        raise AiccError(f"{path} cannot be read ({error}); make it with: donkey-aicc evaluate --out {folder}") from error
-    return results

@@ -8,7 +8,6 @@ from donkey_aicc.evaluation.alarm_metrics import alarm_table
 from donkey_aicc.evaluation.beside import NOBODY, Beside
 from donkey_aicc.evaluation.collect import OOD_MEAN, SHOWN_HORIZONS
 from donkey_aicc.evaluation.conditions import NOMINAL
-from donkey_aicc.evaluation.imagined import PREDICTORS
 from donkey_aicc.evaluation.methods import GROUPS, PLUS
 from donkey_aicc.evaluation.more_tables import (
     early_warning_table,
@@ -16,7 +15,6 @@ from donkey_aicc.evaluation.more_tables import (
     frontier_table,
     lambda_table,
     monotonicity_table,
-    runtime_table,
     weights_table,
     wilcoxon_table,
 )
@@ -47,7 +45,6 @@ def all_tables(results: Results, beside: Beside = NOBODY) -> list[Table]:
         monotonicity_table(results, "d_aug"),
         lambda_table(results),
         data_table(results, beside),
-        runtime_table(results, beside),
     ]
     return tables if beside.label else [table.without_paper() for table in tables]
 
@@ -147,35 +144,24 @@ def _bounds_text(bounds: dict[str, Any] | None) -> str:
 
 
 def base_predictor_table(results: Results, beside: Beside = NOBODY) -> Table:
-    """AUROC and ECE of the raw prediction; with the imagined predictor's rows below, where it was scored."""
+    """AUROC and ECE of the raw prediction."""
     horizons = [str(k) for k in SHOWN_HORIZONS if k in results["settings"]["horizons"]] + ["mean"]
     columns = []
     for key in horizons:
         label = "Mean" if key == "mean" else f"k = {key}"
         columns += [Column(f"k_{key}", label), Column(f"k_{key}_paper", beside.label, paper=True)]
     columns += [Column("ece", "ECE"), Column("ece_paper", beside.label, paper=True)]
-    imagined = results.get("imagined", {})
     rows = []
     for condition, one in results["base_predictor"].items():
         values = {f"k_{key}": Value.of(one[key]) for key in horizons}
         values |= {f"k_{key}_paper": Value(beside.base_auroc.get(condition, {}).get(key)) for key in horizons}
         values["ece"] = Value(Value.of(results["calibration"]["none"]["ece"][condition]).number)
         values["ece_paper"] = Value(beside.ece.get("none", {}).get(condition))
-        rows.append(Row(condition.capitalize(), values, "Direct, all frames" if imagined else ""))
-    for predictor, group in PREDICTORS.items():
-        for condition, one in imagined.items():
-            values = {f"k_{key}": Value.of(one[predictor]["auroc"][key]) for key in horizons}
-            values["ece"] = Value.of(one[predictor]["ece"]["mean"])
-            rows.append(Row(condition.capitalize(), values, group))
+        rows.append(Row(condition.capitalize(), values))
     note = (
         "AUROC for safe against unsafe, k steps ahead; the mean is the trapezoid over k = 5 to 50. ECE: the same mean, of the "
         "raw prediction."
     )
-    if imagined:
-        note += (
-            " Imagined: the world model is rolled k steps ahead with the last command held, and the predictor looks at the "
-            f"decoded frame; at the frames of the rollouts only ({sum(one['frames'] for one in imagined.values())} in all)."
-        )
     return Table("base_predictor", "The safety predictor before any calibration", columns, rows, note, first="Condition")
 
 

@@ -1,4 +1,4 @@
-"""The score tables of one evaluation in a folder: calibration, augmented, test, ood_<protocol>, imagined; of one bundle."""
+"""The score tables of one evaluation in a folder: calibration, augmented, test, ood_<protocol>; of one bundle."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,14 +6,12 @@ from pathlib import Path
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import write_json
-from donkey_aicc.scoring.imagined_table import ImaginedTable
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.untrusted import read_untrusted_json
 
 MARK = "scores.json"  # names the bundle that made the tables
 NAMES = ("calibration", "augmented", "test")
 OOD_PREFIX = "ood_"
-IMAGINED = "imagined"  # may be missing
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,6 @@ class ScoreFiles:
     test: ScoreTable
     ood: Mapping[str, ScoreTable]
     marked: bool  # the folder says which bundle made them
-    imagined: ImaginedTable | None = None
 
 
 def write_mark(folder: str | Path, fingerprint: str) -> None:
@@ -41,15 +38,12 @@ def save_scores(
     augmented: ScoreTable,
     test: ScoreTable,
     ood: Mapping[str, ScoreTable],
-    imagined: ImaginedTable | None = None,
 ) -> None:
     """Write all tables as .npz with the mark of their bundle."""
     write_mark(folder, fingerprint)
     tables = {"calibration": calibration, "augmented": augmented, "test": test}
     for name, table in {**tables, **{f"{OOD_PREFIX}{protocol}": table for protocol, table in ood.items()}}.items():
         table.save(Path(folder) / f"{name}.npz")
-    if imagined is not None:
-        imagined.save(Path(folder) / f"{IMAGINED}.npz")
 
 
 def load_scores(folder: str | Path, fingerprint: str | None = None) -> ScoreFiles:
@@ -65,9 +59,7 @@ def load_scores(folder: str | Path, fingerprint: str | None = None) -> ScoreFile
     marked = check_mark(folder, fingerprint)
     tables = {name: ScoreTable.load(folder / f"{name}.npz") for name in NAMES}
     ood = {path.stem[len(OOD_PREFIX) :]: ScoreTable.load(path) for path in found}
-    path = folder / f"{IMAGINED}.npz"
-    imagined = ImaginedTable.load(path) if path.is_file() else None
-    return ScoreFiles(**tables, ood=ood, marked=marked, imagined=imagined)
+    return ScoreFiles(**tables, ood=ood, marked=marked)
 
 
 def check_mark(folder: Path, fingerprint: str | None) -> bool:

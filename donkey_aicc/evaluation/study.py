@@ -19,7 +19,6 @@ from donkey_aicc.evaluation.bounds import bounds
 from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition, describe, evaluated_conditions
 from donkey_aicc.evaluation.early_warning import Driving, early_warning
-from donkey_aicc.evaluation.imagined import compare_imagined
 from donkey_aicc.evaluation.input_checks import check_inputs
 from donkey_aicc.evaluation.lambda_sensitivity import LAMBDAS, lambda_sensitivity
 from donkey_aicc.evaluation.methods import METHODS, PLUS
@@ -30,7 +29,6 @@ from donkey_aicc.evaluation.split_plan import DRAWS, FOLDS, SEEDS, SplitPlan, ch
 from donkey_aicc.evaluation.split_study import SplitStudy, study_split
 from donkey_aicc.evaluation.summary import summarise
 from donkey_aicc.progress import Progress
-from donkey_aicc.scoring.imagined_table import ImaginedTable
 from donkey_aicc.scoring.score_table import ScoreTable
 
 SCHEMA_VERSION = 1
@@ -53,8 +51,6 @@ def evaluate(
     draws: int = DRAWS,
     lambdas: Sequence[float] = LAMBDAS,
     driving: Driving | None = None,
-    imagined: ImaginedTable | None = None,
-    runtime: Mapping[str, Any] | None = None,
     about: Mapping[str, Any] | None = None,
     notes: Sequence[str] = (),
     calibrator: Calibrator | None = None,
@@ -63,9 +59,8 @@ def evaluate(
 
     driven: drives in closed loop under the faults of D_aug; published_shares: protocol -> share of safe frames that somebody
     else reports, for the stress table; seeds: splits of the calibration sequences; draws: resamples of
-    whole sequences for the intervals; driving: what lead times need; imagined: the second predictor kind on test and OOD
-    drives; runtime: `runtime.measure_runtime`; about: facts to print on the report (names and values); calibrator: the
-    bundle's own, whose hazard and alarm are judged.
+    whole sequences for the intervals; driving: what lead times need; about: facts to print on the report (names and values);
+    calibrator: the bundle's own, whose hazard and alarm are judged.
     """
     check_counts(seeds, draws)
     check_inputs(calibration, augmented, test, ood)
@@ -86,7 +81,6 @@ def evaluate(
         "summary": [],
         "data": _data(calibration, augmented, conditions, tables),
         "base_predictor": collect.base_predictor(conditions),
-        "imagined": {} if imagined is None else compare_imagined(imagined, conditions),
         "ood_detection": _ood_detection(studies, whole, conditions, draws, seed),
         "calibration": collect.calibration(studies),
         "intervals": collect.intervals(studies, conditions, draws, seed),
@@ -101,7 +95,6 @@ def evaluate(
         "weights": collect.weights(studies) | {"by_family": _weights_by_family(whole)},
         "early_warning": _early_warning(whole, test, {c.name: ood[c.name] for c in conditions[1:]}, driving),
         "alarm": measure_alarm(calibrator, tables),
-        "runtime": dict(runtime) if runtime is not None else {"reason": "not measured"},
     }
     results["summary"] = summarise(results)
     return results

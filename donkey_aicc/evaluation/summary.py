@@ -16,7 +16,6 @@ def summarise(results: dict[str, Any]) -> list[Statement]:
     """Statements in the order a reader should meet them; those whose numbers are missing are left out."""
     parts = (
         _predictor,
-        _imagined,
         _detection,
         _baselines,
         _heating,
@@ -69,29 +68,6 @@ def _predictor(results: dict[str, Any]) -> Statement | None:
     if nominal < WEAK_PREDICTOR:
         return _said(FAILS, text + " That is a weak predictor: calibration results on top of it say little.")
     return _said(FACT, text)
-
-
-def _imagined(results: dict[str, Any]) -> Statement | None:
-    """Not every results.json has it."""
-    stored = dict(results.get("imagined", {}))
-    nominal = stored.pop("nominal", None)
-    if nominal is None:
-        return None
-    pairs = [_both_aurocs(nominal)] + [_both_aurocs(one) for one in stored.values()]
-    if any(pair is None for pair in pairs) or len(pairs) < 2:
-        return None
-    (imagined, direct), *ood = (pair for pair in pairs if pair is not None)
-    ood_imagined, ood_direct = (sum(values) / len(ood) for values in zip(*ood, strict=True))
-    return _said(
-        FACT,
-        f"Classifying frames that the world model imagines has AUROC {imagined:.3f} on nominal drives and {ood_imagined:.3f} "
-        f"under the protocols; the direct predictor has {direct:.3f} and {ood_direct:.3f} on the same frames.",
-    )
-
-
-def _both_aurocs(one: dict[str, Any]) -> tuple[float, float] | None:
-    imagined, direct = (number_of(one[name]["auroc"]["mean"]) for name in ("imagined", "direct"))
-    return None if imagined is None or direct is None else (imagined, direct)
 
 
 def _detection(results: dict[str, Any]) -> Statement | None:

@@ -5,21 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.runtime import measure_runtime, timed_calibrators
 from donkey_aicc.calibration.calibrating import fit_calibrator
 from donkey_aicc.calibration.calibrator_file import save_calibrator, weights_fingerprint
 from donkey_aicc.cli import main
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.drive_checks import as_protocol, check_drives, protocol_paths
-from donkey_aicc.evaluation.more_tables import runtime_table
 from donkey_aicc.evaluation.score_files import load_scores, save_scores
 from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
-from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.tubs.drive import make_drive
-from studies.paper_numbers import PAPER, PAPER_RUNTIME_MS
 from tests.evaluation.conftest import HORIZONS
 
 
@@ -127,16 +123,3 @@ def test_command_writes_a_report_from_a_score_folder(bundle, tables, tmp_path, c
     assert "report:" in capsys.readouterr().out
     assert (tmp_path / "report" / "index.html").is_file() and (tmp_path / "report" / "results.json").is_file()
     assert main([*arguments, "--ood", "dark=x"]) == 2 and "--scores-dir replaces" in capsys.readouterr().err
-
-
-def test_runtime_has_every_component(bundle, tables):
-    fitted = timed_calibrators(tables.calibration, tables.augmented)
-    small = ScoreSettings(samples=2, rollout_steps=2, rollout_every=2, context=10, views=2)
-    found = measure_runtime(bundle, fitted, small, repeats=1)["components_ms"]
-    assert set(found) >= set(PAPER_RUNTIME_MS) and all(value >= 0.0 for value in found.values())
-    parts = ("vae_encode_context", "dynamics_deterministic", "vae_decode", "predictor", "calibrate_temperature")
-    assert found["cold_start_base"] == pytest.approx(sum(found[part] for part in parts))
-    assert found["cold_start_full"] > found["cold_start_tta"] > found["cold_start_base"] - found["predictor"]
-    table = runtime_table({"runtime": {"device": "this", "components_ms": found}}, PAPER)
-    assert all(row.values["ms"].number is not None for row in table.rows) and "No number" not in table.note
-    assert "No number" in runtime_table({"runtime": {"components_ms": {"tta": 1.0}}}, PAPER).note

@@ -79,7 +79,7 @@ def test_same_seed_same_bytes_and_another_seed_other_splits(tables):
     first, again, other = (evaluate(*small, seeds=1, draws=20, lambdas=(1e-6,), seed=seed) for seed in (3, 3, 4))
     assert json.dumps(first) == json.dumps(again)
     assert first["settings"]["splits"] != other["settings"]["splits"]
-    assert "reason" in first["early_warning"] and "reason" in first["runtime"]
+    assert "reason" in first["early_warning"]
 
 
 def test_a_column_that_was_not_recorded_empties_its_rows_only(tables):

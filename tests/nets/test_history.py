@@ -10,7 +10,6 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.history import LAGS, NO_HISTORY, History, frames_in, input_channels, lagged, stacked, without_past
-from donkey_aicc.nets.imagined_predictor import ImaginedPredictor
 from donkey_aicc.nets.manifest import HISTORY, Manifest, write_manifest
 from donkey_aicc.nets.preprocess import ActionStats, images_to_tensor
 from donkey_aicc.nets.safety_cnn import SafetyCNN
@@ -63,15 +62,6 @@ def test_without_its_past_a_frame_is_the_start_of_a_sequence():
     start = History(LAGS, STATS).push(images[7], commands[7])
     np.testing.assert_array_equal(without_past(inputs[7]), start)
     assert torch.equal(without_past(torch.from_numpy(inputs[7])), torch.from_numpy(start))
-
-
-def test_the_imagined_predictor_asks_about_starts_of_sequences():
-    net = SafetyCNN(2, inputs=input_channels(LAGS)).eval()
-    predictor = ImaginedPredictor(VAE().eval(), LatentDynamics().eval(), net, (1, 2))
-    frames, action = torch.rand(4, 3, 64, 64), torch.tensor([[0.1, 0.2], [0.3, 0.4]])
-    seen = predictor._input(frames, action)
-    assert torch.equal(seen, without_past(seen)) and torch.equal(seen[:, :3], frames)
-    assert seen[:, 9:12, 0, 0].tolist() == action[:, :1].repeat(2, 3).tolist()
 
 
 def test_a_bundle_knows_its_history_and_refuses_another(tmp_path):

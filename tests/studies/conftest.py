@@ -1,3 +1,27 @@
-"""The small score tables and results of the evaluation serve the study's pages too."""
+"""The small score tables and results of the evaluation serve the study's pages too, with what the study adds."""
 
-from tests.evaluation.conftest import imagined, results, tables  # noqa: F401
+import pytest
+
+from donkey_aicc.evaluation.conditions import evaluated_conditions
+from donkey_aicc.scoring.score_table import concatenate
+from studies.evaluation_stage import add_imagined
+from studies.imagined_rows import ImaginedTable
+from studies.study_report import NOT_MEASURED
+from tests.evaluation import conftest as of_evaluation
+
+tables, users_results = of_evaluation.tables, of_evaluation.results  # fixtures
+
+
+@pytest.fixture(scope="session")
+def imagined(tables) -> ImaginedTable:
+    """Every tenth frame of the evaluated drives; the prediction is the direct one turned round, so AUROCs add up to 1."""
+    drives = concatenate([tables.test, *tables.ood.values()])
+    drives = drives.select(drives.step % 10 == 0)
+    return ImaginedTable(drives.horizons, drives.sequence, drives.step, 1.0 - drives.p_safe)
+
+
+@pytest.fixture(scope="session")
+def results(users_results, tables, imagined):
+    found = users_results | {"summary": list(users_results["summary"]), "runtime": NOT_MEASURED}
+    add_imagined(found, imagined, evaluated_conditions(tables.test, tables.ood))
+    return found

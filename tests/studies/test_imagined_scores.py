@@ -1,14 +1,18 @@
+"""The imagined predictor over whole drives equals the plain one, frame by frame."""
+
 import numpy as np
 import pytest
 import torch
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.imagined_predictor import ImaginedPredictor
 from donkey_aicc.nets.preprocess import images_to_tensor
-from donkey_aicc.scoring.imagined_scores import imagine_drives
-from donkey_aicc.scoring.imagined_table import ImaginedTable
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.settings import ScoreSettings
+from studies.imagined_predictor import ImaginedPredictor, imagine_drives
+from studies.imagined_rows import ImaginedTable
+from tests.scoring import conftest as of_scoring
+
+bundle, drive, made_up_drive = of_scoring.bundle, of_scoring.drive, of_scoring.made_up_drive  # two fixtures and a function
 
 EVERY = 5
 SETTINGS = ScoreSettings(samples=1, rollout_steps=1, rollout_every=EVERY, context=6, views=1)
@@ -28,8 +32,6 @@ def plainly(bundle, drive, frame):
 
 @pytest.fixture(scope="module")
 def imagined(bundle):
-    from tests.scoring.conftest import made_up_drive
-
     drives = [made_up_drive(frames, seed=seed) for frames, seed in ((8, 1), (16, 2), (4, 3), (11, 4))]
     return drives, imagine_drives(bundle, drives, SETTINGS, lanes=3)
 

@@ -3,9 +3,10 @@ import torch
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.imagined_predictor import ImaginedPredictor
+from donkey_aicc.nets.history import LAGS, input_channels, without_past
 from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.vae import VAE
+from studies.imagined_predictor import ImaginedPredictor
 
 
 @pytest.fixture
@@ -29,3 +30,12 @@ def test_equals_rolling_decoding_and_classifying_by_hand(predictor):
 def test_refuses_horizons_out_of_order(predictor):
     with pytest.raises(ConfigError, match="increasing"):
         ImaginedPredictor(predictor.vae, predictor.dynamics, predictor.safety, (5, 1))
+
+
+def test_the_imagined_predictor_asks_about_starts_of_sequences():
+    net = SafetyCNN(2, inputs=input_channels(LAGS)).eval()
+    predictor = ImaginedPredictor(VAE().eval(), LatentDynamics().eval(), net, (1, 2))
+    frames, action = torch.rand(4, 3, 64, 64), torch.tensor([[0.1, 0.2], [0.3, 0.4]])
+    seen = predictor._input(frames, action)
+    assert torch.equal(seen, without_past(seen)) and torch.equal(seen[:, :3], frames)
+    assert seen[:, 9:12, 0, 0].tolist() == action[:, :1].repeat(2, 3).tolist()

@@ -1,5 +1,6 @@
 """The second predictor kind: the same frames for both, and one more group of rows in table, page and results page."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +10,10 @@ import pytest
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.conditions import evaluated_conditions
 from donkey_aicc.evaluation.html_page import render_table
-from donkey_aicc.evaluation.imagined import compare_imagined
 from donkey_aicc.evaluation.metrics import auroc, ece_top_label
 from donkey_aicc.evaluation.result_tables import base_predictor_table
-from donkey_aicc.evaluation.score_files import load_scores, save_scores
-from donkey_aicc.evaluation.summary import summarise
 from studies.all_runs import read_runs
+from studies.imagined_rows import ImaginedTable, compare_imagined, said_of_imagined, with_imagined_rows
 from studies.results_page import results_page
 
 RESULTS = Path(__file__).resolve().parents[2] / "studies" / "results"
@@ -49,7 +48,7 @@ def test_predictions_of_another_bundle_are_refused(imagined, tables):
 
 
 def test_the_rows_stand_in_the_predictor_table_of_page_csv_and_results_page(results):
-    table = base_predictor_table(results)
+    table = with_imagined_rows(base_predictor_table(results), results["imagined"])
     groups = [row.group for row in table.rows]
     assert list(dict.fromkeys(groups)) == ["Direct, all frames", "Imagined frame, classified", "Direct, the same frames"]
     assert all(groups.count(group) == 3 for group in groups)
@@ -63,16 +62,14 @@ def test_the_rows_stand_in_the_predictor_table_of_page_csv_and_results_page(resu
 
 
 def test_results_without_it_lack_the_rows_and_nothing_else(results):
-    without = {name: value for name, value in results.items() if name != "imagined"}
-    for older in (without, without | {"imagined": {}}):
-        table = base_predictor_table(older)
-        assert [row.label for row in table.rows] == ["Nominal", "Dark", "Bias"] and "Imagined" not in table.note
-        assert not any("imagines" in statement["text"] for statement in summarise(older))
+    table = base_predictor_table(results)
+    assert with_imagined_rows(table, {}) is table and [row.label for row in table.rows] == ["Nominal", "Dark", "Bias"]
+    assert said_of_imagined({}) is None and said_of_imagined({"nominal": results["imagined"]["nominal"]}) is None
+    few = json.loads(json.dumps(results["imagined"]))
+    few["dark"]["direct"]["auroc"]["mean"]["value"] = None
+    assert said_of_imagined(few) is None
 
 
-def test_the_file_lies_with_the_scores_and_may_be_missing(imagined, tables, tmp_path):
-    save_scores(tmp_path, "abc", **tables._asdict(), imagined=imagined)
-    loaded = load_scores(tmp_path, "abc").imagined
-    assert loaded is not None and np.array_equal(loaded.p, imagined.p)
-    (tmp_path / "imagined.npz").unlink()
-    assert load_scores(tmp_path, "abc").imagined is None
+def test_the_file_comes_back(imagined, tmp_path):
+    imagined.save(tmp_path / "imagined.npz")
+    assert np.array_equal(ImaginedTable.load(tmp_path / "imagined.npz").p, imagined.p)
