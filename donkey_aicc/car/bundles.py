@@ -17,26 +17,36 @@ def shipped_bundles() -> list[str]:
 
 
 def bundle_path(name: str) -> Path:
-    """A folder of the user's, or a shipped bundle by its name."""
+    """A folder of the user's, or a shipped bundle by its name; raises AiccError that tells what names there are."""
     path = Path(name).expanduser()
-    return models_dir() / name if not path.exists() and name in shipped_bundles() else path
+    if path.exists():
+        return path
+    shipped = shipped_bundles()
+    if name not in shipped:
+        names = ", ".join(shipped) or "none is shipped"
+        raise AiccError(f"no bundle at {name}: give a folder made by donkey-aicc train, or a shipped one: {names}")
+    return models_dir() / name
 
 
 def known_bundle(name: str) -> Manifest:
-    """The manifest behind a name, or an error that tells what names there are."""
-    path = bundle_path(name)
-    if not path.exists():
-        raise AiccError(f"no bundle {name!r}: give a folder made by donkey-aicc train, or a shipped one: {_names()}")
-    return read_manifest(path)
-
-
-def _names() -> str:
-    return ", ".join(shipped_bundles()) or "none is shipped"
+    """The manifest behind a name."""
+    return read_manifest(bundle_path(name))
 
 
 def trained_in_simulator(manifest: Manifest) -> bool:
     """Whether the drives behind the bundle are a simulator's; bundles of our own study say so by their `experiment`."""
     return "experiment" in manifest.data or bool(manifest.data.get("simulated"))
+
+
+def safe_in_words(manifest: Manifest) -> str:
+    """What the drives behind the bundle called safe: a probability means nothing without it."""
+    if not manifest.has_predictor:
+        return ""
+    if manifest.tau is None:
+        return "as labelled in its training"
+    if not trained_in_simulator(manifest):
+        return f"cte within {manifest.tau:.3g} of {manifest.cte_centre:.3g}"
+    return f"within {100 * manifest.tau:.0f} cm of the centre"
 
 
 def simulator_warning(name: str, manifest: Manifest) -> str | None:

@@ -72,7 +72,7 @@ def _mark(car: Assembly, attended: Callable[[], bool]) -> tuple[Callable[[], Non
 
 def _about(car: Assembly, monitor: "Monitor | None", controls: Controls) -> dict[str, Any]:
     """What does not change during a drive."""
-    from donkey_aicc.car.bundles import simulator_warning
+    from donkey_aicc.car.bundles import safe_in_words, simulator_warning
     from donkey_aicc.scoring.score_table import FEATURE_NAMES
 
     known: dict[str, Any] = {
@@ -90,6 +90,7 @@ def _about(car: Assembly, monitor: "Monitor | None", controls: Controls) -> dict
     if monitor is not None:
         known["monitor"] = monitor.bundle.path.name
         known["horizons"] = list(monitor.bundle.horizons) if monitor.bundle.has_predictor else []
+        known["safe"] = safe_in_words(monitor.bundle.manifest)
         known["features"] = list(FEATURE_NAMES)
         known["foreign"] = not car.simulated and simulator_warning(known["monitor"], monitor.bundle.manifest) is not None
     if car.config.sim:

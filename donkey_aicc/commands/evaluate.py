@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.calibration.calibrator_file import load_calibrator
+    from donkey_aicc.car.bundles import bundle_path
     from donkey_aicc.evaluation.contact_sheet import NAME as CONTACT_SHEET
     from donkey_aicc.evaluation.early_warning import Driving
     from donkey_aicc.evaluation.report import check_report_folder, write_report
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     check_counts(args.seeds, args.draws)
     check_report_folder(args.out)
     driving = None if args.departed is None else Driving(args.departed, args.rate, args.frames_per_lap)
-    bundle = Bundle.load(args.bundle)
+    bundle = Bundle.load(bundle_path(args.bundle))
     calibrator = load_calibrator(bundle)  # a bundle without one, or with another bundle's, is refused here
     tables = _from_folder(args, bundle) if args.scores_dir else _from_tubs(args, bundle)
     notes = [] if tables.marked else ["The score tables do not say which bundle made them; that could not be checked."]

@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compare-bundle", metavar="B2", help="bundle of the second drive (default: B); alone: TUB again, with B2"
     )
+    parser.add_argument("--grade", help="grade of scores to compute: full (default), or half or light, which take less time")
     parser.add_argument("--part", metavar="FROM-TO", help="only these seconds of the drive, such as 60-90")
     parser.add_argument("--movie", metavar="FILE", help="write a movie instead of opening a page: .mp4 or .gif")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained HTML file to send to somebody")
@@ -82,27 +83,32 @@ def _part(text: str | None) -> tuple[float, float] | None:
 def _load(args: argparse.Namespace, part: tuple[float, float] | None) -> "list[tuple[Run, Heat | None]]":
     second = args.compare or (args.tub if args.compare_bundle else None)
     asked = [(args.tub, args.bundle)] + ([(second, args.compare_bundle or args.bundle)] if second else [])
-    return [_load_one(tub, bundle, args.cache_dir, part) for tub, bundle in asked]
+    return [_load_one(args, tub, bundle, part) for tub, bundle in asked]
 
 
 def _load_one(
-    tub: str, bundle_name: str | None, cache_dir: str | None, part: tuple[float, float] | None
+    args: argparse.Namespace, tub: str, bundle_name: str | None, part: tuple[float, float] | None
 ) -> "tuple[Run, Heat | None]":
+    from donkey_aicc.errors import ConfigError
     from donkey_aicc.replay.read_run import read_run
     from donkey_aicc.replay.score_run import require_scores, score_run
 
     run = read_run(tub)
     run = run if part is None else run.part(*part)
     if bundle_name is None:
+        if args.grade:
+            raise ConfigError(f"--grade {args.grade} needs --bundle: recorded scores have the grade that the car chose")
         return require_scores(run), None
-    from donkey_aicc.car.bundles import bundle_path, trained_in_simulator
+    from donkey_aicc.car.bundles import bundle_path, safe_in_words, trained_in_simulator
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.replay.pictures import Heat
+    from donkey_aicc.scoring.settings import FULL
 
     bundle = Bundle.load(bundle_path(bundle_name))
     if trained_in_simulator(bundle.manifest) and run.track is None:
         run = replace(run, notes=(*run.notes, FOREIGN))
-    return score_run(run, bundle, cache_dir), Heat.of(bundle)
+    scored = score_run(run, bundle, args.cache_dir, args.grade or FULL)
+    return replace(scored, safe=safe_in_words(bundle.manifest)), Heat.of(bundle)
 
 
 def _serve(args: argparse.Namespace, runs: "list[Run]", heats: "list[Heat | None]") -> None:

@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.calibration.calibrator_file import score_settings
+    from donkey_aicc.car.bundles import bundle_path
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.scoring.parallel import score_drives
     from donkey_aicc.scoring.score_table import check_score_path
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.out)
     check_score_path(out)
     batch = BatchSettings(lanes=args.lanes)
-    bundle = Bundle.load(args.bundle)
+    bundle = Bundle.load(bundle_path(args.bundle))
     settings = score_settings(bundle, args.grade)
     loaded = _load(args, bundle)
     workers = args.workers if args.workers is not None else os.cpu_count() or 1

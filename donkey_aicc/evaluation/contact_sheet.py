@@ -1,12 +1,14 @@
 """What the faults look like: one frame per protocol and severity on one sheet, as the model saw it."""
 
 import io
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.untrusted import json_or_none
 
 NAME = "contact_sheet.jpg"
 TILE_PX, LEFT_PX, LINE_PX, GAP_PX = 128, 96, 22, 8
@@ -32,8 +34,32 @@ def contact_sheet(nominal: Sequence[Drive], ood: Mapping[str, Sequence[Drive]]) 
             sheet.paste(shown, (left, top))
             draw.text((left, top + TILE_PX + 4), label, INK, font, anchor="la")
     out = io.BytesIO()
-    sheet.save(out, "JPEG", quality=85)
+    said = json.dumps([[name, [label for label, _ in row]] for name, row in rows])
+    sheet.save(out, "JPEG", quality=85, comment=said)
     return out.getvalue()
+
+
+def cut_sheet(sheet: bytes) -> list[tuple[str, list[tuple[str, bytes]]]]:
+    """The sheet as (fault, [(label, JPEG)]), so that a page puts as many beside each other as its reader's screen has room for.
+
+    Empty for a picture that is no such sheet.
+    """
+    try:
+        with Image.open(io.BytesIO(sheet)) as picture:
+            named = json_or_none(picture.info.get("comment", b""))
+            return [(str(name), _cut(picture, row, labels)) for row, (name, labels) in enumerate(named)]
+    except (OSError, TypeError, ValueError, Image.DecompressionBombError):
+        return []
+
+
+def _cut(picture: Image.Image, row: int, labels: Sequence[str]) -> list[tuple[str, bytes]]:
+    found = []
+    for place, label in enumerate(labels):
+        left, top = LEFT_PX + place * (TILE_PX + GAP_PX), GAP_PX + row * (TILE_PX + LINE_PX + GAP_PX)
+        tile = io.BytesIO()
+        picture.crop((left, top, left + TILE_PX, top + TILE_PX)).save(tile, "JPEG", quality=90)
+        found.append((str(label), tile.getvalue()))
+    return found
 
 
 def _tiles(drives: Sequence[Drive]) -> Iterator[tuple[str, np.ndarray]]:

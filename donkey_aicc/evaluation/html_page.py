@@ -9,6 +9,7 @@ from string import Template
 from typing import Any
 
 from donkey_aicc.evaluation.answer import four_numbers, sentence
+from donkey_aicc.evaluation.contact_sheet import cut_sheet
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 from donkey_aicc.web.whole_page import whole_page, with_styles_inside
 
@@ -64,7 +65,8 @@ def render_page(
     """figures: name -> (caption, SVG); beside: whose numbers stand in the columns beside ours; sheet: the contact sheet."""
     by_name = {table.name: table for table in tables}
     sections = "\n".join(_section(section, by_name, figures) for section in SECTIONS)
-    faults = [("faults", "Faults")] if sheet else []
+    rows = cut_sheet(sheet) if sheet else []
+    faults = [("faults", "Faults")] if rows else []
     links = [("answer", "Answer"), ("summary", "Summary"), *faults, *((section.anchor, section.short) for section in SECTIONS)]
     page = Template(whole_page(FOLDER)).substitute(
         title="Anomaly-informed confidence: evaluation",
@@ -72,7 +74,7 @@ def render_page(
         lead=_lead(results),
         about=_about(results["about"]),
         nav="".join(f'<a href="#{anchor}">{escape(title)}</a>' for anchor, title in links),
-        body=_answer(results, figures) + _summary(results) + _faults(sheet) + sections,
+        body=_answer(results, figures) + _summary(results) + _faults(rows) + sections,
         footer="Every number on this page is in results.json (runtime: runtime.json) and, table by table, in tables/*.csv."
         + (f" Columns named {beside} hold published results of another car on another track." if beside else ""),
     )
@@ -90,21 +92,30 @@ def _answer(results: Mapping[str, Any], figures: Mapping[str, tuple[str, bytes]]
     )
 
 
-def _faults(sheet: bytes | None) -> str:
-    if sheet is None:
+def _faults(sheet: Sequence[tuple[str, Sequence[tuple[str, bytes]]]]) -> str:
+    if not sheet:
         return ""
     caption = "One frame per fault and severity, as the model sees it. Look whether you would call the strongest still drivable."
-    return (
-        f'<section id="faults"><h2>What the faults look like</h2>{_figure("contact-sheet", caption, sheet, "jpeg")}</section>\n'
+    rows = "".join(
+        f"<h3>{escape(name.capitalize())}</h3><ul>{''.join(_tile(name, *tile) for tile in tiles)}</ul>" for name, tiles in sheet
     )
+    head = f'<section id="faults"><h2>What the faults look like</h2><p class="note">{caption}</p>'
+    return f'{head}<div class="tiles">{rows}</div></section>\n'
 
 
-def _figure(name: str, caption: str, picture: bytes, kind: str) -> str:
-    image = base64.b64encode(picture).decode()
+def _tile(fault: str, label: str, picture: bytes) -> str:
+    return f'<li><img alt="{escape(fault)}" src="{_inside(picture, "jpeg")}">{escape(label)}</li>'
+
+
+def _inside(picture: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
+
+
+def _figure(name: str, caption: str, svg: bytes) -> str:
     narrow = ' class="narrow"' if name in NARROW else ""
     return (
         f'<figure{narrow} id="figure-{name}"><div class="scroll" tabindex="0" role="region" aria-label="figure {escape(name)}">'
-        f'<img alt="{escape(caption)}" src="data:image/{kind};base64,{image}"></div>'
+        f'<img alt="{escape(caption)}" src="{_inside(svg, "svg+xml")}"></div>'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
 
@@ -154,7 +165,7 @@ def _item(name: str, tables: Mapping[str, Table], figures: Mapping[str, tuple[st
     if name[4:] not in figures:
         return ""
     caption, svg = figures[name[4:]]
-    return _figure(name[4:], caption, svg, "svg+xml")
+    return _figure(name[4:], caption, svg)
 
 
 def render_table(table: Table) -> str:

@@ -24,6 +24,7 @@ def packed_run(run: Run, number: int = 0) -> dict[str, Any]:
         "main_horizon": run.main_horizon,
         "features": list(run.features),
         "track": run.track,
+        "safe": run.safe,
         "scores_from": run.scores_from,
         "notes": list(run.notes),
         "index": base64.b64encode(run.index.astype("<f8").tobytes()).decode(),

@@ -29,6 +29,7 @@ class Run:
     horizons: tuple[int, ...] = ()  # of p_safe, p_tta, confidence and hazard, in frames
     features: tuple[str, ...] = ()  # names of the columns of `features`
     track: dict[str, Any] | None = None  # {"points": [[x, y]], "half_width_m"} where it is known
+    safe: str = ""  # for people: what the bundle behind the scores calls safe
     scores_from: str = ""  # for people: where the scores come from
     notes: tuple[str, ...] = field(default=())
 

@@ -12,6 +12,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.replay.alarm_again import alarm_again
 from donkey_aicc.replay.run import SCORE_COLUMNS, Run
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
+from donkey_aicc.scoring.settings import FULL
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.load import load_drives
 
@@ -32,12 +33,12 @@ def require_scores(run: Run) -> Run:
     return run
 
 
-def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None) -> Run:
+def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, grade: str = FULL) -> Run:
     """The run with this bundle's scores, and its alarm if it has one, in place of recorded ones; what the car did stays."""
     from donkey_aicc.calibration.calibrator_file import load_calibrator, score_settings
     from donkey_aicc.calibration.score_cache import score_once
 
-    settings = score_settings(bundle)
+    settings = score_settings(bundle, grade)
     drives = _needed(load_drives([run.tub], tau=None, cache_dir=cache_dir).sequences, run, settings.context)
     workers = os.cpu_count() or 1 if sum(len(drive) for drive in drives) > WORTH_WORKERS else 1
     table = score_once(bundle, drives, settings=settings, workers=workers, cache_dir=cache_dir)
@@ -46,7 +47,7 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None) -
     notes = list(run.notes)
     words: dict[str, np.ndarray] = {}
     if bundle.calibrator_path.is_file():
-        calibrator = load_calibrator(bundle)
+        calibrator = load_calibrator(bundle, grade)
         hazard, words = alarm_again(table, calibrator)
         columns |= _calibrated(table, calibrator) | hazard
     else:

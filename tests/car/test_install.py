@@ -164,7 +164,7 @@ def test_settings_of_ours_are_in_the_cars_own_myconfig(donkey_car, capsys):
     assert "\nAICC_BUNDLE = 'reference'\n" in text
     file.write_text(text.replace("# AICC_INJECT_SEED = 0", "AICC_INJECT_SEED = 7"))
     assert install(donkey_car, "--yes", "--bundle", "models/nowhere") == 2
-    assert "no bundle 'models/nowhere'" in capsys.readouterr().err
+    assert "no bundle at models/nowhere" in capsys.readouterr().err
     assert install(donkey_car, "--yes") == 0
     assert "AICC_BUNDLE = 'reference'" in file.read_text()
     assert "AICC_INJECT_SEED = 7" in file.read_text()

@@ -2,11 +2,13 @@
 
 import json
 import shutil
+from argparse import Namespace
 
 import numpy as np
 import pytest
 
 from donkey_aicc.calibration.calibrator_file import load_calibrator
+from donkey_aicc.car.bundles import safe_in_words
 from donkey_aicc.commands.replay import FOREIGN, _load_one
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
@@ -86,8 +88,17 @@ def test_without_scores_and_bundle_it_says_what_to_do(tmp_path):
 
 def test_a_simulators_bundle_on_another_cars_drive_is_said(scored, tmp_path):
     run, bundle, cache = scored
-    assert "simulator" not in str(_load_one(str(run.tub), str(bundle.path), str(cache), None)[0].notes)
+    args = Namespace(cache_dir=str(cache), grade=None)
+    found = _load_one(args, str(run.tub), str(bundle.path), None)[0]
+    assert "simulator" not in str(found.notes) and found.safe == safe_in_words(bundle.manifest) != ""
     simulated = shutil.copytree(bundle.path, tmp_path / "simulated")
     manifest = json.loads((simulated / "manifest.json").read_text())
     (simulated / "manifest.json").write_text(json.dumps(manifest | {"data": {"simulated": True}}))
-    assert _load_one(str(run.tub), str(simulated), str(cache), None)[0].notes[-1] == FOREIGN
+    assert _load_one(args, str(run.tub), str(simulated), None)[0].notes[-1] == FOREIGN
+
+
+@pytest.mark.parametrize(("bundle_given", "said"), [(True, "no grade light, only full"), (False, "--grade light needs")])
+def test_a_grade_that_cannot_be_had_is_said(scored, bundle_given, said):
+    run, bundle, cache = scored
+    with pytest.raises(AiccError, match=said):
+        _load_one(Namespace(cache_dir=str(cache), grade="light"), str(run.tub), str(bundle.path) if bundle_given else None, None)

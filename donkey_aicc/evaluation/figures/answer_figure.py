@@ -16,7 +16,7 @@ SHOWN = {"none": "raw prediction", "temperature": "one temperature", OURS: "with
 def draw_answer(results: dict[str, Any]) -> "Figure":
     """Three bars per condition, nominal first; a number at the end of each."""
     conditions = [NOMINAL, *results["settings"]["protocols"]]
-    figure = new_figure(7.2, 0.62 * len(conditions) + 1.0)
+    figure = new_figure(4.4, 0.52 * len(conditions) + 0.9)  # small: its letters must be readable on a phone
     axes = panels(figure, 1, 1)[0, 0]
     for number, (name, label) in enumerate(SHOWN.items()):
         for place, condition in enumerate(conditions):
@@ -32,5 +32,5 @@ def draw_answer(results: dict[str, Any]) -> "Figure":
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("error of the confidence (ECE; shorter is better)")
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(SHOWN))
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(SHOWN), fontsize=8, handlelength=1.0, columnspacing=1.0)
     return figure

@@ -24,7 +24,7 @@ export class RunView {
     this.root = document.getElementById("run").content.firstElementChild.cloneNode(true);
     const find = (name) => this.root.querySelector(name);
     this.find = find;
-    this.camera = new Camera(find(".frame"), find(".heat"));
+    this.camera = new Camera(find(".frame"), find(".heat"), find(".heat-key"));
     this.dial = new Dial(find(".dial"), packed.words.alarm ? "No alarm" : "No alarm recorded");
     this.traces = new Traces(find(".traces"), usualRows(() => this.index));
     this.horizons = new Horizons(find(".horizons"), find(".legend"));
@@ -76,7 +76,7 @@ export class RunView {
   show(t, span_s) {
     const series = this.series, row = series.row(t), moment = series.moments[row], steps = series.horizons;
     this.ask(row);
-    this.dial.show(moment, this.index, steps.length ? this.aheadWords(steps[this.index]) : "");
+    this.dial.show(moment, this.index, steps.length ? this.aheadWords(steps[this.index]) : "", series.about.safe);
     const [begin, end] = span_s ? [t - span_s / 2, t + span_s / 2] : [0, series.end];
     this.traces.draw(series.between(begin, end), begin, end, moment);
     this.horizons.draw(moment, steps, series.rate_hz, this.index);

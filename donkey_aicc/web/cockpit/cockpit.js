@@ -16,7 +16,7 @@ const SPAN_S = 30, OLD_S = 1.0;
 const moments = [];
 let about = null, index = 0, heard = performance.now(), state = "connecting", previous = null, rate = null, jpegShown = false, spoken = 0;
 
-const dial = new Dial($("dial")), camera = new Camera($("frame"), $("heat")), map = new TrackMap($("map"));
+const dial = new Dial($("dial")), camera = new Camera($("frame"), $("heat"), $("heat-key")), map = new TrackMap($("map"));
 const traces = new Traces($("traces"), usualRows(() => index)), horizons = new Horizons($("horizons"), $("legend"));
 const link = new Link({ tick, said, state: (text) => { state = text; } });
 const pad = new Pad(link);
@@ -86,7 +86,7 @@ function draw() {
   const moment = moments[moments.length - 1];
   if (!moment || !about) return;
   const steps = about.horizons || [];
-  dial.show(moment, index, steps.length ? ahead(steps[index]) : "");
+  dial.show(moment, index, steps.length ? ahead(steps[index]) : "", about.safe);
   traces.draw(moments, moment.t - SPAN_S, moment.t);
   horizons.draw(moment, steps, about.rate_hz, index);
   if (about.features) drawFeatures($("features"), about.features, moment.features);

@@ -3,9 +3,9 @@
 const SIDE = 16;
 
 export class Camera {
-  constructor(image, heat) {
-    this.image = image;
-    this.heat = heat;
+  // key: what the colours mean, shown with them.
+  constructor(image, heat, key) {
+    Object.assign(this, { image, heat, key });
     this.small = Object.assign(document.createElement("canvas"), { width: SIDE, height: SIDE });
     this.url = null;
   }
@@ -21,6 +21,7 @@ export class Camera {
   showHeat(heat) {
     const g = this.heat.getContext("2d");
     g.clearRect(0, 0, this.heat.width, this.heat.height);
+    this.key.hidden = !heat;
     if (!heat) return;
     const values = Uint8Array.from(atob(heat), (c) => c.charCodeAt(0));
     const picture = new ImageData(SIDE, SIDE);
