@@ -5,6 +5,7 @@ deeply nested input. A file of ours needs none of that, so none of it gets in.
 """
 
 import csv
+import io
 import json
 import math
 import os
@@ -17,6 +18,7 @@ from donkey_aicc.errors import AiccError
 
 MAX_JSON_BYTES = 64 << 20
 MAX_TABLE_BYTES = 256 << 20
+MAX_TABLE_ROWS = 1_000_000  # a row of two cells takes fifty times its bytes once it is read
 MAX_DEPTH = 40
 MAX_DIGITS = 25
 # Brackets outside of texts. A text that never ends is taken to the end, so that the search stays linear.
@@ -93,7 +95,10 @@ def read_table(path: str | Path, most_bytes: int = MAX_TABLE_BYTES) -> tuple[lis
     """Column names and rows of a CSV file with a header; cells that a row lacks are ''. OSErrors pass."""
     try:
         text = read_bounded(path, most_bytes).decode("utf-8-sig")
-        reader = csv.DictReader(text.splitlines(), restval="", strict=True)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if text.count("\n") > MAX_TABLE_ROWS:
+            raise AiccError(f"{path} must have at most {MAX_TABLE_ROWS} rows, got more")
+        reader = csv.DictReader(io.StringIO(text), restval="", strict=True)
         rows = list(reader)
     except (UnicodeDecodeError, csv.Error) as error:
         raise AiccError(f"{path} is not a readable table ({error})") from None

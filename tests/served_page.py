@@ -13,14 +13,14 @@ from donkey_aicc.web.page_server import make_server
 
 
 @contextmanager
-def served(page):
+def served(page, token=None):
     """The page in a thread of its own; yields its address."""
     socket, port = bind_unused_port()
     loop = asyncio.new_event_loop()
     ready = threading.Event()
 
     async def start():
-        server = make_server(page)
+        server = make_server(page, token)
         server.add_sockets([socket])
         ready.set()
 

@@ -29,7 +29,7 @@ def add_cockpit(car: Assembly, injection: "InjectionControl | None", monitor: "M
     guard_drive_page(app, buttons_need_origin=not car.simulated)
     if not car.config.cockpit:
         return
-    from donkey_aicc.web.cockpit_access import Access, announcement, own_address
+    from donkey_aicc.web.access import Access, announcement, own_address
     from donkey_aicc.web.cockpit_feed import CockpitFeed
     from donkey_aicc.web.cockpit_hub import CockpitHub
     from donkey_aicc.web.cockpit_socket import add_cockpit_handlers

@@ -127,9 +127,8 @@ def _serve(session: "LabelSession", args: argparse.Namespace) -> int:
     from donkey_aicc.labelling.label_summary import summary
     from donkey_aicc.web.page_server import serve
 
-    def started(port: int) -> None:
-        shown = args.host if args.host not in ("0.0.0.0", "::", "") else "this machine's address"
-        print(f"open http://{shown}:{port} to label; every answer is kept at once in {session.log.path}; Ctrl-C ends", flush=True)
+    def started(link: str) -> None:
+        print(f"open {link} to label; every answer is kept at once in {session.log.path}; Ctrl-C ends", flush=True)
 
     try:
         serve(label_page(session), args.host, args.port, started)

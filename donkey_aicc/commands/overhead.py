@@ -43,9 +43,8 @@ def _calibrate(args: argparse.Namespace) -> int:
     session = CalibrationSession(video, setup_path, earlier)
     session.state()  # a setup that does not fit the video is said here, not on the page
 
-    def started(port: int) -> None:
-        shown = args.host if args.host not in ("0.0.0.0", "::", "") else "this machine's address"
-        print(f"open http://{shown}:{port} to make {setup_path}; Ctrl-C ends", flush=True)
+    def started(link: str) -> None:
+        print(f"open {link} to make {setup_path}; Ctrl-C ends", flush=True)
 
     try:
         serve(calibration_page(session), args.host, args.port, started)

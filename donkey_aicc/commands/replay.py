@@ -117,11 +117,10 @@ def _serve(args: argparse.Namespace, runs: "list[Run]", heats: "list[Heat | None
     from donkey_aicc.replay.replay_page import replay_page
     from donkey_aicc.web.page_server import serve
 
-    def started(port: int) -> None:
-        shown = args.host if args.host not in ("0.0.0.0", "::", "") else "this machine's address"
-        print(f"open http://{shown}:{port} to look at {' and '.join(run.name for run in runs)}; Ctrl-C ends", flush=True)
+    def started(link: str) -> None:
+        print(f"open {link} to look at {' and '.join(run.name for run in runs)}; Ctrl-C ends", flush=True)
         if not args.no_browser:
-            webbrowser.open(f"http://localhost:{port}")
+            webbrowser.open(link)
 
     try:
         serve(replay_page(runs, heats), args.host, args.port, started)

@@ -34,6 +34,9 @@ FEATURE_NAMES = (
 
 
 _LATER_COLUMNS = {"frame_stats": len(FRAME_STATS), "actions": 2, "departed": 0, "half_rollout": 3}
+_PER_HORIZON = ("p_safe", "p_tta", "tta_spread", "mc_dropout", "labels")
+_KINDS = {"sequence": "U", "protocol": "U", "index": "iu", "step": "iu", "severity": "iu", "valid": "b"}  # the others: numbers
+LEAST_UNPACKED, MOST_TIMES = 256 << 20, 50  # bytes that any file may unpack to, and how often its own size
 
 
 def _unknown() -> np.ndarray:
@@ -112,11 +115,13 @@ class ScoreTable:
         """Read what `save` wrote; nothing in the file is executed."""
         path = Path(path)
         try:
+            most = max(LEAST_UNPACKED, MOST_TIMES * path.stat().st_size)
             if path.suffix == ".parquet":
-                return _load_parquet(path)
+                return _checked(_load_parquet(path, most), path)
             with np.load(path, allow_pickle=False) as stored:
+                _check_size(sum(entry.file_size for entry in stored.zip.infolist()), most)
                 known = [name for name in ("horizons", *COLUMNS) if name in stored or name not in _LATER_COLUMNS]
-                return cls(**{name: stored[name] for name in known})
+                return _checked(cls(**{name: stored[name] for name in known}), path)
         except AiccError:
             raise
         except FileNotFoundError:
@@ -126,6 +131,34 @@ class ScoreTable:
 
 
 COLUMNS = tuple(column.name for column in fields(ScoreTable) if column.name != "horizons")
+
+
+def _check_size(unpacked: int, most: int) -> None:
+    if unpacked > most:
+        raise ValueError(f"it would unpack to {unpacked} bytes, while {most} are the most")
+
+
+def _checked(table: ScoreTable, path: Path) -> ScoreTable:
+    """Refuse what would be no score: wrong kinds and shapes, infinities, probabilities and labels outside of their range."""
+    if table.horizons.ndim != 1 or table.horizons.dtype.kind not in "iu":
+        raise AiccError(f"{path}: horizons must be a list of whole numbers")
+    widths = {**dict.fromkeys(_PER_HORIZON, len(table.horizons)), **_LATER_COLUMNS, "features": len(FEATURE_NAMES)}
+    free = ("latent", "cnn_features")
+    for name in COLUMNS:
+        values = getattr(table, name)
+        if values.dtype.kind not in _KINDS.get(name, "f"):
+            raise AiccError(f"{path}: {name} must not be of type {values.dtype}")
+        width = values.shape[-1] if name in free else widths.get(name, 0)
+        wanted = (len(table), width) if name in free or width else (len(table),)
+        if values.shape != wanted:
+            raise AiccError(f"{path}: {name} must have the shape {wanted}, got {values.shape}")
+        if values.dtype.kind == "f" and np.isinf(values).any():
+            raise AiccError(f"{path}: {name} must hold finite numbers or NaN, got an infinite one")
+    for name in ("p_safe", "p_tta", "labels", "departed"):
+        values = getattr(table, name)
+        if (values < 0).any() or (values > 1).any():
+            raise AiccError(f"{path}: {name} must be from 0 to 1, got {np.nanmin(values):g} to {np.nanmax(values):g}")
+    return table
 
 
 def check_score_path(path: str | Path) -> None:
@@ -174,8 +207,11 @@ def _save_parquet(horizons: np.ndarray, arrays: Mapping[str, np.ndarray], path: 
         parquet.write_table(pa.table(columns).replace_schema_metadata(metadata), temporary)
 
 
-def _load_parquet(path: Path) -> ScoreTable:
+def _load_parquet(path: Path, most: int) -> ScoreTable:
     pa, parquet = _arrow()
+    said = parquet.read_metadata(path)
+    groups = [said.row_group(number) for number in range(said.num_row_groups)]
+    _check_size(8 * sum(group.column(column).num_values for group in groups for column in range(group.num_columns)), most)
     stored = parquet.read_table(path)
     horizons = np.array([int(k) for k in stored.schema.metadata[b"horizons"].decode().split(",")], dtype=np.int64)
     columns = {}

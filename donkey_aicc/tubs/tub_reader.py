@@ -11,7 +11,7 @@ from typing import Any
 from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.tubs.findings import LOSS, NOTE, Finding, found
 from donkey_aicc.tubs.tub_contents import LARGEST_INDEX, Record, TubContents, in_index_order, missing_indices, number, text
-from donkey_aicc.untrusted import MAX_JSON_BYTES, MAX_TABLE_BYTES, json_or_none, read_bounded
+from donkey_aicc.untrusted import MAX_JSON_BYTES, json_or_none, read_bounded
 
 MANIFEST = "manifest.json"
 
@@ -21,9 +21,8 @@ def is_v2_tub(path: Path) -> bool:
     if _catalogs_present(path):
         return True
     try:
-        with open(path / MANIFEST, encoding="utf-8", errors="replace") as file:
-            return file.readline().lstrip().startswith("[")
-    except OSError:
+        return read_bounded(path / MANIFEST, MAX_JSON_BYTES).lstrip().startswith(b"[")
+    except (OSError, AiccError):
         return False
 
 
@@ -125,7 +124,7 @@ def _catalogs_to_read(path: Path, manifest: _Manifest) -> tuple[list[str], list[
 
 def _read_catalog(path: Path) -> tuple[list[Record], list[Finding]]:
     try:
-        lines = read_bounded(path, MAX_TABLE_BYTES).split(b"\n")
+        lines = read_bounded(path, MAX_JSON_BYTES).split(b"\n")
     except (OSError, AiccError) as error:
         return [], found(LOSS, "catalog-unreadable", f"{path.name} cannot be read: {getattr(error, 'strerror', error)}")
     records, bad = [], []

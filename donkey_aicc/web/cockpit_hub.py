@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from donkey_aicc.web.cockpit_access import Access
+from donkey_aicc.web.access import Access
 from donkey_aicc.web.cockpit_feed import CockpitFeed
 from donkey_aicc.web.cockpit_message import jpeg_of, pack, plain
 

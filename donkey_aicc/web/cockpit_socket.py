@@ -11,10 +11,10 @@ from tornado.web import Application, RedirectHandler, RequestHandler, StaticFile
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.web.cockpit_access import BY_TOKEN, RateLimit
+from donkey_aicc.web.access import BY_TOKEN, RateLimit, same_origin
 from donkey_aicc.web.cockpit_controls import Controls
 from donkey_aicc.web.cockpit_hub import CockpitHub
-from donkey_aicc.web.page_server import SECURE_HEADERS, same_origin
+from donkey_aicc.web.page_server import SECURE_HEADERS
 from donkey_aicc.web.whole_page import LOOK, whole_page
 
 FOLDER = Path(__file__).resolve().parent / "cockpit"

@@ -1,21 +1,27 @@
-"""donkeycar's own control socket and POST, with what they take checked first. Its page works on; nothing of it is copied.
+"""donkeycar's own web page, with what its sockets and its POST take checked first. It works on; nothing of it is copied.
 
 donkeycar hands whatever is sent to the drive loop, and asks nobody where a message came from: any site open in the
-driver's browser could press the buttons. The guards here stand before its handlers.
+driver's browser could press the buttons. It goes on drawing pictures for viewers that have left, each at the cost of a part
+of a core, and takes any number of connections. The guards here stand before its handlers and its server.
 """
 
+import asyncio
+import contextlib
 import json
 import math
 from typing import Any
 
-from donkeycar.parts.web_controller.web import DriveAPI, WebSocketDriveAPI
+from donkeycar.parts.web_controller.web import DriveAPI, VideoAPI, WebSocketCalibrateAPI, WebSocketDriveAPI
+from tornado.httpserver import HTTPServer
 from tornado.web import Application, stream_request_body
 
-from donkey_aicc.web.page_server import known_host, same_origin
+from donkey_aicc.web.access import known_host, same_origin
+from donkey_aicc.web.bounded_server import bounded_server
 
 LARGEST_MESSAGE = 8192  # bytes
 MODES = ("user", "local_angle", "local")
 _MOST_BUTTONS = 32
+_MOST_CONNECTIONS = 96  # twelve viewers with a video, a socket and what a browser keeps open for later
 
 
 def checked(given: Any, with_buttons: bool) -> dict[str, Any]:
@@ -24,9 +30,8 @@ def checked(given: Any, with_buttons: bool) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {}
     for name in ("angle", "throttle"):
-        value = given.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and -1e6 < value < 1e6 and not math.isnan(value):
-            found[name] = min(max(float(value), -1.0), 1.0)
+        if _is_number(given.get(name)):
+            found[name] = min(max(float(given[name]), -1.0), 1.0)
     if given.get("drive_mode") in MODES:
         found["drive_mode"] = given["drive_mode"]
     if isinstance(given.get("recording"), bool):
@@ -37,6 +42,10 @@ def checked(given: Any, with_buttons: bool) -> dict[str, Any]:
     return found
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -1e6 < value < 1e6 and not math.isnan(value)
+
+
 def _parsed(message: str | bytes) -> Any:
     try:
         return json.loads(message)
@@ -44,8 +53,39 @@ def _parsed(message: str | bytes) -> Any:
         return None
 
 
+class _Calibrate(WebSocketCalibrateAPI):
+    """Takes steering, throttle and pulse widths."""
+
+    @property
+    def max_message_size(self) -> int:
+        return LARGEST_MESSAGE
+
+    def check_origin(self, origin: str) -> bool:
+        return same_origin(self.request.headers)
+
+    def on_message(self, message: str | bytes) -> None:
+        given = _parsed(message)
+        taken = {name: value for name, value in checked(given, False).items() if name in ("angle", "throttle")}
+        config = given.get("config") if isinstance(given, dict) else None
+        if isinstance(config, dict) and hasattr(self.application, "drive_train_type"):
+            taken["config"] = {name: value for name, value in config.items() if _is_number(value)}
+        super().on_message(json.dumps(taken))
+
+
+class _Video(VideoAPI):
+    """Ends when its viewer leaves."""
+
+    async def get(self) -> None:
+        self._drawing = asyncio.ensure_future(super().get())
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._drawing
+
+    def on_connection_close(self) -> None:
+        self._drawing.cancel()
+
+
 def guard_drive_page(app: Application, buttons_need_origin: bool) -> None:
-    """Stand before donkeycar's /drive and /wsDrive.
+    """Stand before donkeycar's handlers, and serve them with bounds.
 
     buttons_need_origin: on a real car the page's buttons inject faults, so they count only when they come from a page that
     this very car has served.
@@ -82,4 +122,11 @@ def guard_drive_page(app: Application, buttons_need_origin: bool) -> None:
             self.request.body = json.dumps(allowed(self.request, self._body)).encode()
             super().post()
 
-    app.add_handlers(".*", [(r"/drive", GuardedDrive), (r"/wsDrive", GuardedSocket)])
+    def listen(port: int, address: str | None = None, **_: Any) -> HTTPServer:
+        server = bounded_server(app, _MOST_CONNECTIONS)
+        server.listen(port, address)
+        return server
+
+    guarded = [("drive", GuardedDrive), ("wsDrive", GuardedSocket), ("wsCalibrate", _Calibrate), ("video", _Video)]
+    app.add_handlers(".*", [(f"/{name}", handler) for name, handler in guarded])
+    app.listen = listen  # type: ignore[method-assign]

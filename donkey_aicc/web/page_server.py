@@ -1,40 +1,34 @@
 """One small server for the pages that run beside a command (overhead, label, replay): static files and a JSON interface.
 
-What a client can make it hold is bounded: size of a request, number of connections, requests that wait, time to read an
-answer. A session's functions run one after the other in one thread of their own, so they need no locks. Served at the
-loopback address unless the user says otherwise; requests that come from another site's page are refused.
+What a client can make it hold is bounded: see bounded_server, and the requests that wait here. A session's functions run one
+after the other in one thread of their own, so they need no locks. Served at the loopback address unless the user says
+otherwise; then only whoever has the printed link gets in. Requests that come from another site's page are refused.
 """
 
 import asyncio
+import hmac
 import ipaddress
 import json
-import logging
 import math
-import socket
+import secrets
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from tornado.httpserver import HTTPServer
-from tornado.iostream import IOStream, StreamClosedError
+from tornado.iostream import StreamClosedError
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.untrusted import parse_json
+from donkey_aicc.web.access import known_host, own_address, qr_code, same_origin
+from donkey_aicc.web.bounded_server import READ_S, BoundedServer, bounded_server
 from donkey_aicc.web.whole_page import LOOK, whole_page
 
-LARGEST_REQUEST = 2_000_000  # bytes
-LARGEST_HEADER = 16_384
-MOST_CONNECTIONS = 32
 MOST_WAITING = 16  # requests in line for the session's thread
-IDLE_S = 120.0  # a connection without a request
-READ_S = 30.0  # to send a whole request, and to read a whole answer
 LONGEST_MESSAGE = 400
-LOCAL_ENDINGS = (".local", ".lan", ".home", ".home.arpa", ".internal", ".localdomain", ".fritz.box")  # no public names
 SECURE_HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
@@ -43,7 +37,6 @@ SECURE_HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 
-logger = logging.getLogger(__name__)
 Query = Mapping[str, str]
 
 
@@ -79,26 +72,8 @@ def number(value: Any, name: str) -> float:
     return found
 
 
-def same_origin(headers: Mapping[str, str]) -> bool:
-    """Whether no other site's page sent this: browsers name the page's address in Origin; other programs send none."""
-    origin = headers.get("Origin") or headers.get("Sec-Websocket-Origin")
-    return origin is None or (urlsplit(origin).netloc.lower() == headers.get("Host", "").lower() != "")
-
-
-def known_host(host: str) -> bool:
-    """Whether the Host header names this machine: a stranger's name that resolves to our address does not."""
-    try:
-        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
-        return False
-    own = socket.gethostname().lower().split(".")[0]
-    if name == "localhost" or name == own or any(name == own + ending for ending in LOCAL_ENDINGS):
-        return True
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+def _same(given: str | None, token: str) -> bool:
+    return given is not None and hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
 
 
 class _Guarded(RequestHandler):
@@ -111,6 +86,15 @@ class _Guarded(RequestHandler):
     def prepare(self) -> None:
         if not known_host(self.request.host) or not same_origin(self.request.headers):
             raise HTTPError(403, reason="this page is for this machine only")
+        token: str | None = self.settings["token"]
+        if token is None:
+            return
+        cookie, given = self.settings["cookie"], self.get_query_argument("token", None)
+        if not any(_same(each, token) for each in (given, self.get_cookie(cookie))):
+            raise HTTPError(403, reason="open the link that was printed when this page was started")
+        if given is not None:  # from now on the browser shows it by itself, and the address bar does not
+            self.set_cookie(cookie, token, httponly=True, samesite="Lax")
+            self.redirect("/")
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         self.set_header("Content-Type", "application/json")
@@ -188,22 +172,8 @@ class _Line:
             self._waiting -= 1
 
 
-class _Server(HTTPServer):
-    """Takes so many connections and no more."""
-
-    open_connections: set[Any]
-
-    def handle_stream(self, stream: IOStream, address: Any) -> None:
-        self.open_connections = {each for each in getattr(self, "open_connections", set()) if not each.closed()}
-        if len(self.open_connections) >= MOST_CONNECTIONS:
-            stream.close()
-            return
-        self.open_connections.add(stream)
-        super().handle_stream(stream, address)
-
-
-def make_server(page: Page) -> HTTPServer:
-    """The page on no socket yet; needs a running event loop."""
+def make_server(page: Page, token: str | None = None) -> BoundedServer:
+    """The page on no socket yet; needs a running event loop. token: what a browser must show to get in."""
     shared = {"page": page, "line": _Line()}
     app = Application(
         [
@@ -214,29 +184,31 @@ def make_server(page: Page) -> HTTPServer:
         ],
         compress_response=True,
         log_function=lambda handler: None,
+        token=token,
+        cookie=f"aicc_{page.folder.parent.name}",  # of its own: browsers do not tell two ports apart
     )
-    return _Server(
-        app,
-        max_body_size=LARGEST_REQUEST,
-        max_buffer_size=LARGEST_REQUEST + LARGEST_HEADER,
-        max_header_size=LARGEST_HEADER,
-        idle_connection_timeout=IDLE_S,
-        body_timeout=READ_S,
-    )
+    return bounded_server(app)
 
 
-def serve(page: Page, host: str, port: int, started: Callable[[int], None]) -> None:
-    """Serve until Ctrl-C; `started` gets the port, which matters when 0 asked for a free one."""
+def serve(page: Page, host: str, port: int, started: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C; `started` gets the link. Beyond this machine it has a token in it."""
     asyncio.run(_serve(page, host, port, started))
 
 
-async def _serve(page: Page, host: str, port: int, started: Callable[[int], None]) -> None:
+async def _serve(page: Page, host: str, port: int, started: Callable[[str], None]) -> None:
     try:
         sockets = bind_sockets(port, host)
     except (OSError, OverflowError) as error:
         raise AiccError(f"cannot serve the page at {host}:{port}: {error}; choose another --port") from error
-    make_server(page).add_sockets(sockets)
-    started(sockets[0].getsockname()[1])
+    places = [ipaddress.ip_address(each.getsockname()[0].partition("%")[0]) for each in sockets]
+    token = None if all(place.is_loopback for place in places) else secrets.token_urlsafe(12)
+    make_server(page, token).add_sockets(sockets)
+    shown = own_address() if any(place.is_unspecified for place in places) else host
+    link = f"http://{f'[{shown}]' if ':' in shown else shown}:{sockets[0].getsockname()[1]}/"
+    if token is not None:
+        link += f"?token={token}"
+        print(qr_code(link), end="")
+    started(link)
     await asyncio.Event().wait()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tornado.web import Application
 
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
-from donkey_aicc.web.cockpit_access import Access
+from donkey_aicc.web.access import Access
 from donkey_aicc.web.cockpit_controls import Controls
 from donkey_aicc.web.cockpit_feed import SHOWN, CockpitFeed
 from donkey_aicc.web.cockpit_hub import CockpitHub

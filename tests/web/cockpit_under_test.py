@@ -11,7 +11,7 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.websocket import websocket_connect
 
-from donkey_aicc.web.cockpit_access import Access
+from donkey_aicc.web.access import Access
 from donkey_aicc.web.cockpit_controls import Controls
 from donkey_aicc.web.cockpit_feed import SHOWN, CockpitFeed
 from donkey_aicc.web.cockpit_hub import CockpitHub

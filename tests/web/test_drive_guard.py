@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import socket
+import threading
 import urllib.error
 import urllib.request
 
 import pytest
-from tornado.httpclient import HTTPRequest
+from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.testing import bind_unused_port
 from tornado.websocket import websocket_connect
 
 from tests.web.cockpit_under_test import running
@@ -38,9 +41,9 @@ def post(port, body, **headers):
         return "cut"
 
 
-def over_socket(port, *messages, **headers):
+def over_socket(port, *messages, path="wsDrive", **headers):
     async def talk():
-        socket = await websocket_connect(HTTPRequest(f"ws://127.0.0.1:{port}/wsDrive", headers=headers))
+        socket = await websocket_connect(HTTPRequest(f"ws://127.0.0.1:{port}/{path}", headers=headers))
         for message in messages:
             await socket.write_message(message)
         await asyncio.sleep(0.3)
@@ -100,3 +103,81 @@ def test_donkeycars_page_is_still_there(car):
     _, port, _ = car
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/drive", timeout=10) as answer:
         assert b"Donkey" in answer.read()
+
+
+def test_another_site_can_not_drive_through_the_calibration_page(car):
+    app, port, _ = car
+    with pytest.raises(HTTPClientError, match="403"):
+        over_socket(port, '{"throttle": 0.5}', path="wsCalibrate", Origin="http://evil.example")
+    assert app.throttle == 0.0
+
+
+def test_the_calibration_page_takes_numbers_only(car):
+    app, port, _ = car
+    over_socket(port, '{"throttle": "fast", "angle": NaN, "config": {"STEERING_LEFT_PWM": 1}}', "[", path="wsCalibrate")
+    assert (app.angle, app.throttle) == (0.0, 0.0)
+    steering = type("Steering", (), {"left_pulse": 460})()
+    app.drive_train_type, app.drive_train = "I2C_SERVO", {"steering": steering}
+    own = f"http://127.0.0.1:{port}"
+    bad, good = ({"angle": 3, "config": {"STEERING_LEFT_PWM": pulse}} for pulse in ("x", 420))
+    over_socket(port, json.dumps(bad), path="wsCalibrate", Origin=own)
+    assert (app.angle, steering.left_pulse) == (1.0, 460)
+    over_socket(port, json.dumps(good), path="wsCalibrate", Origin=own)
+    assert steering.left_pulse == 420
+
+
+def test_no_picture_is_drawn_for_a_viewer_who_has_left(car, monkeypatch):
+    """donkeycar itself draws on for good: every page closed and opened again costs a part of a core."""
+    app, port, _ = car
+    drawn = []
+    monkeypatch.setattr(type(app), "img_arr", property(lambda self: drawn.append(1)), raising=False)
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as viewer:
+        viewer.sendall(b"GET /video HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b"image/jpeg" in b"".join(viewer.recv(4096) for _ in range(3))
+    pause = threading.Event()
+    pause.wait(0.5)
+    seen = len(drawn)
+    pause.wait(0.5)
+    assert seen > 0 and len(drawn) == seen
+
+
+def test_donkeycars_server_holds_a_bounded_number_of_connections(car):
+    from donkey_aicc.web.drive_guard import _MOST_CONNECTIONS
+
+    app, *_ = car
+    unused, app.port = bind_unused_port()
+    unused.close()
+    threading.Thread(target=app.update, daemon=True).start()
+    lines = []
+    for _ in range(_MOST_CONNECTIONS + 9):
+        lines.append(_connected(app.port))
+        lines[-1].sendall(b"GET /wsTest HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert lines[-1].recv(4096).startswith(b"HTTP/1.1 200")
+    assert [_is_cut(each) for each in lines[:12]] == [True] * 9 + [False] * 3
+    lines[-1].sendall(b"POST /calibrate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 90000000\r\n\r\n")
+    assert _is_cut(lines[-1])
+    for each in lines:
+        each.close()
+    app.loop.add_callback(app.loop.stop)
+
+
+def _connected(port):
+    for _ in range(100):
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=10)
+        except ConnectionRefusedError:
+            threading.Event().wait(0.05)
+    raise AssertionError("the server did not start")
+
+
+def _is_cut(line):
+    """Whether the server has closed it, after whatever it had sent before."""
+    line.settimeout(0.2)
+    try:
+        while line.recv(1 << 20):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionResetError:
+        pass
+    return True

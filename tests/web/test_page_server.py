@@ -1,14 +1,20 @@
 """The shared page server over real sockets: what it serves, and what a client can not make it do or hold."""
 
+import http.cookiejar
+import re
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import urllib.error
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.web import page_server
+from donkey_aicc.web import bounded_server, page_server
 from donkey_aicc.web.page_server import Blob, Page, number, serve
 from tests.served_page import get, post, served
 
@@ -82,7 +88,13 @@ def test_a_query_takes_only_numbers(address, value):
 
 @pytest.mark.parametrize(
     "headers",
-    [{"Origin": "http://evil.example"}, {"Origin": "null"}, {"Host": "evil.example"}, {"Content_Type": "text/plain"}],
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://[half"},
+        {"Origin": "null"},
+        {"Host": "evil.example"},
+        {"Content_Type": "text/plain"},
+    ],
 )
 def test_another_site_can_not_act(address, headers):
     assert post(address, "echo", {"a": 1}, **headers)[0] in (400, 403)
@@ -99,32 +111,56 @@ def test_files_outside_are_not_served(address, path):
 
 def test_a_large_body_is_refused_unread(address):
     with pytest.raises((urllib.error.URLError, ConnectionError)):
-        status, _ = post(address, "echo", b" " * (page_server.LARGEST_REQUEST + 1))
+        status, _ = post(address, "echo", b" " * (bounded_server.LARGEST_REQUEST + 1))
         raise ConnectionError(status)  # some systems deliver the refusal before they cut the line
 
 
-def test_connections_are_counted(address):
+def _asks(address, own="127.0.0.1"):
+    """A connection from this address of the same machine that has asked once and stays open."""
     host, port = address.removeprefix("http://").split(":")
-    held = []
-    for _ in range(page_server.MOST_CONNECTIONS):
-        held.append(socket.create_connection((host, int(port)), timeout=10))
-        held[-1].sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert held[-1].recv(20).startswith(b"HTTP/1.1 200")
-    with socket.create_connection((host, int(port)), timeout=10) as one_too_many:
-        one_too_many.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert _read(one_too_many) == b""
-    for each in held:
+    line = socket.create_connection((host, int(port)), timeout=10, source_address=(own, 0))
+    line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert line.recv(4096).startswith(b"HTTP/1.1 200")
+    return line
+
+
+def test_with_too_many_connections_the_loudest_loses_its_oldest(address):
+    guest = _asks(address, "127.0.0.2")
+    loud = [_asks(address) for _ in range(bounded_server.MOST_CONNECTIONS + 4)]
+    assert [_read(each) for each in loud[:5]] == [b""] * 5
+    for each in (guest, loud[5], loud[-1]):
+        each.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert _read(each).startswith(b"HTTP/1.1 200")
+    for each in (guest, *loud):
         each.close()
-    assert _soon(lambda: get(address, "/")[1]) == b"<p>hello</p>"
 
 
-def _soon(call):
-    for _ in range(50):
-        try:
-            return call()
-        except (urllib.error.URLError, ConnectionError):
-            threading.Event().wait(0.05)
-    return None
+def test_a_page_for_others_needs_the_printed_link(page):
+    with served(page, "the-token") as address:
+        for path in ("/", "/index.html", "/look/look.css", "/api/frame?t=1", "/?token=another", "/?token=%ff%ff"):
+            assert status_of(get, address, path) in (400, 403)
+        assert post(address, "echo", {"a": 1})[0] == 403
+        assert status_of(get, address, "/", Cookie="aicc_page=the-token") == 403
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+        with browser.open(f"{address}/?token=the-token", timeout=20) as answer:
+            assert (answer.read(), answer.url) == (b"<p>hello</p>", f"{address}/")
+        with browser.open(f"{address}/api/frame?t=1.5", timeout=20) as answer:
+            assert answer.read() == b"1.5"
+
+
+@pytest.mark.parametrize(("host", "token"), [("127.0.0.1", False), ("localhost", False), ("0.0.0.0", True)])
+def test_only_beyond_this_machine_is_a_token_asked_for(folder, host, token):
+    program = (
+        "from pathlib import Path; from donkey_aicc.web.page_server import Page, serve\n"
+        f"serve(Page(Path({str(folder)!r})), {host!r}, 0, lambda link: print(link, flush=True))"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as serving:
+        link = serving.stdout.readline().strip()
+        place = re.fullmatch(r"http://[^/]+:(\d+)/(\?token=\S{16})?", link)
+        bare = f"http://127.0.0.1:{place[1]}"
+        assert bool(place[2]) == token
+        assert status_of(get, bare, "/") == 403 if token else get(bare, "/")[1] == b"<p>hello</p>"
+        serving.send_signal(signal.SIGINT)
 
 
 def test_waiting_requests_are_counted_and_none_is_run_twice_at_once(folder):

@@ -1,12 +1,14 @@
-"""Who may press and who may look: one token per drive, printed where only the person at the terminal sees it."""
+"""Who may press and who may look: where a request comes from, and one token, printed where only its person sees it."""
 
 import hmac
+import ipaddress
 import re
 import secrets
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
 
 from donkey_aicc.errors import ConfigError
 
@@ -15,6 +17,32 @@ _FORM = re.compile(r"[A-Za-z0-9_-]{8,128}")
 _WRONG_TRIES = 10  # of one address in _MINUTE_S
 _MINUTE_S = 60.0
 _ADDRESSES = 256  # that are remembered
+LOCAL_ENDINGS = (".local", ".lan", ".home", ".home.arpa", ".internal", ".localdomain", ".fritz.box")  # no public names
+
+
+def same_origin(headers: Mapping[str, str]) -> bool:
+    """Whether no other site's page sent this: browsers name the page's address in Origin; other programs send none."""
+    origin = headers.get("Origin") or headers.get("Sec-Websocket-Origin")
+    try:
+        return origin is None or (urlsplit(origin).netloc.lower() == headers.get("Host", "").lower() != "")
+    except ValueError:  # half of an IPv6 address
+        return False
+
+
+def known_host(host: str) -> bool:
+    """Whether the Host header names this machine: a stranger's name that resolves to our address does not."""
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    own = socket.gethostname().lower().split(".")[0]
+    if name == "localhost" or name == own or any(name == own + ending for ending in LOCAL_ENDINGS):
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 class Access:
@@ -73,16 +101,21 @@ def own_address() -> str:
 
 
 def announcement(link: str) -> str:
-    """The link, and on a terminal the same as a QR code for a phone."""
+    """What a drive says at its start."""
     said = (
         f"Cockpit: {link}\n(whoever has this link can inject faults and change modes; without the part after # you can only look)"
     )
+    return f"{qr_code(link)}{said}"
+
+
+def qr_code(link: str) -> str:
+    """For a phone; nothing if there is no terminal to show it."""
     if not sys.stdout.isatty():
-        return said
+        return ""
     import io
 
     import segno
 
     code = io.StringIO()
     segno.make(link, error="l", micro=False).terminal(out=code, border=2, compact=True)
-    return f"{code.getvalue()}{said}"
+    return code.getvalue()
