@@ -65,9 +65,10 @@ class AlarmModel:
     @classmethod
     def from_json(cls, stored: Any) -> "AlarmModel":
         try:
+            scales = SignScales.from_json(stored["scales"])
             model = cls(
-                scales=SignScales.from_json(stored["scales"]),
-                signs=_sign_settings(stored["reaction"], stored.get("window", _FIRST_WINDOW)),
+                scales=scales,
+                signs=_sign_settings(stored, scales),
                 hazard=None if stored["hazard"] is None else HazardModel.from_json(stored["hazard"]),
                 watch=_threshold(stored["watch"]),
                 danger=_threshold(stored["danger"]),
@@ -108,8 +109,10 @@ _PLAIN = {"hazard_unit": float, "stretch": int, "strict": bool, "cruise": float,
 _FIRST_WINDOW, _LONGEST_WINDOW = 20, 200  # frames; files of the first version do not name theirs
 
 
-def _sign_settings(reaction: Any, window: Any) -> SignSettings:
-    return SignSettings(None if reaction is None else np.array(reaction, dtype=np.float64), int(window))
+def _sign_settings(stored: Any, scales: SignScales) -> SignSettings:
+    reaction, window = stored["reaction"], int(stored.get("window", _FIRST_WINDOW))
+    weights = None if reaction is None else np.array(reaction, dtype=np.float64)
+    return SignSettings(weights, window, float(stored["cruise"]), scales.usual("motion"))
 
 
 def _threshold(stored: dict[str, Any]) -> Threshold:

@@ -47,6 +47,11 @@ class SignScales:
             above[column], below[column] = np.maximum(extremes.max(axis=0), sign.floor)
         return cls(middle, above, below, cloud)
 
+    def usual(self, name: str) -> float | None:
+        """The nominal middle of a sign; None: it is not used."""
+        middle = float(self.middle[SIGN_NAMES.index(name)])
+        return middle if np.isfinite(middle) else None
+
     def deviations(self, signs: np.ndarray) -> np.ndarray:
         """(L, S) -> (L, S) >= 0; 1 is the most that the nominal drives of the fit showed, 0 also stands for unknown."""
         away = _with_picture(signs, self.cloud) - self.middle

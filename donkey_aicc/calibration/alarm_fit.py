@@ -47,6 +47,7 @@ def fit_alarm(
     scale, held_out = (nominal, fresh) if fresh is not None else _halves(nominal)
     settings = SignSettings(fit_reaction(scale))
     scales = _fit_scales([scale] if driven is None else [scale, _before_faults(driven)], statistics, settings)
+    settings = replace(settings, cruise=_cruise(nominal), motion=scales.usual("motion"))
     own, held = (table_evidence(table, statistics, settings, scales) for table in (scale, held_out))
     hazard, note, stop_hazard, unit = None, "absent, because no driven faults were given (calibrate --driven)", 0.0, 1.0
     if driven is not None:
@@ -65,7 +66,7 @@ def fit_alarm(
         danger=Threshold(1.0, 0.5, 0),
         stretch=_usual_length(held_out),
         strict=strict,
-        cruise=_cruise(nominal),
+        cruise=settings.cruise,
         stop_hazard=stop_hazard,
         note=note,
     )

@@ -19,6 +19,7 @@ ROLLING_FRAMES = 40  # with throttle before the car counts as rolling: a standin
 STANDING_THROTTLE = 0.02
 REACTION_LAGS = 10  # frames of steering that the sideways movement of the picture may follow
 REACTION_RIDGE = 1e-3
+SLOWED_SHARE = 0.7  # of the usual throttle: below it the car is slowed, by a governor or a person
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ PICTURE = SIGN_NAMES.index("picture")
 FAST = np.array([not sign.slow for sign in SIGNS])
 _MEANS = ("log_error", "light", "contrast", "sharpness", "colour", "motion", "repeated")
 _STATS = [FRAME_STATS.index(name) for name in _MEANS]
+_MOTION = _MEANS.index("motion")
 _TURN = FRAME_STATS.index("turn_px")
 
 
@@ -63,11 +65,14 @@ class SignSettings:
     """How signs are computed; part of the fitted alarm.
 
     reaction: (1 + REACTION_LAGS,) offset and weights of the steering now, one frame ago ... that predict turn_px; None leaves
-    the sign out. window: frames of the fast signs' means.
+    the sign out. window: frames of the fast signs' means. cruise, motion: usual throttle and usual `motion` of nominal drives,
+    from which follows how much less the picture of a slowed car may move; 0 and None leave that out.
     """
 
     reaction: np.ndarray | None = None
     window: int = WINDOW
+    cruise: float = 0.0
+    motion: float | None = None
 
 
 class SignStream:
@@ -83,8 +88,8 @@ class SignStream:
         self._stats = Ring(self._lanes, window, (len(_MEANS),))
         self._missed = Ring(self._lanes, window)  # |turn_px - what the steering let expect|
         self._steering = Ring(self._lanes, max(window, REACTION_LAGS))
+        self._throttle = Ring(self._lanes, ROLLING_FRAMES)
         self._rolling = np.zeros(self._lanes, dtype=np.int64)  # frames with throttle in a row
-        self._frames = 0
 
     def update(
         self, frame_stats: np.ndarray, actions: np.ndarray, slow: np.ndarray, unseen: Sequence[np.ndarray] = ()
@@ -93,15 +98,14 @@ class SignStream:
         for action in (*unseen, actions):
             steering, throttle = np.asarray(action, dtype=np.float64).T
             self._steering.append(steering)
+            self._throttle.append(throttle)
             self._rolling = np.where(throttle > STANDING_THROTTLE, self._rolling + 1, 0)
-            self._frames += 1
         # A change since the frame before means nothing when frames between the two were dropped.
         stats = np.asarray(frame_stats, dtype=np.float64)
-        readings = stats[:, _STATS]
-        if unseen:
-            readings[:, _MEANS.index("motion")] = np.nan
+        readings, speed = stats[:, _STATS], self._least_speed()
+        readings[:, _MOTION] = np.nan if unseen else self._motion(readings[:, _MOTION], speed)
         self._stats.append(readings)
-        self._missed.append(np.full(self._lanes, np.nan) if unseen else self._turn_missed(stats[:, _TURN]))
+        self._missed.append(np.full(self._lanes, np.nan) if unseen else self._turn_missed(stats[:, _TURN], speed))
         means = known_mean(self._stats.window(), self._settings.window)
         found = np.column_stack(
             [
@@ -124,11 +128,29 @@ class SignStream:
         # Root mean square, so that the first big jerk of a fault already counts.
         return np.sqrt(((steering[:, 2:] - 2 * steering[:, 1:-1] + steering[:, :-2]) ** 2).mean(axis=1))
 
-    def _turn_missed(self, turn_px: np.ndarray) -> np.ndarray:
+    def _least_speed(self) -> np.ndarray:
+        """(L,) share of the usual speed that a slowed car may have by now; 1: it is not slowed.
+
+        How fast a car follows its throttle is not known: it may still have, or have again, any speed between this and the usual.
+        """
+        if self._settings.cruise <= 0.0:
+            return np.ones(self._lanes)
+        share = self._throttle.window().min(axis=1) / self._settings.cruise
+        return np.where(share < SLOWED_SHARE, np.maximum(share, STANDING_THROTTLE), 1.0)
+
+    def _motion(self, motion: np.ndarray, speed: np.ndarray) -> np.ndarray:
+        """A slowed car's picture moves less: else a crawl would keep up the alarm that it came from."""
+        usual = self._settings.motion
+        return motion if usual is None else np.where(motion < usual, np.minimum(motion - np.log(speed), usual), motion)
+
+    def _turn_missed(self, turn_px: np.ndarray, speed: np.ndarray) -> np.ndarray:
+        """How far the turn is from all that the steering lets expect at speeds from `speed` to the usual one."""
         steering, weights = self._steering.window(), self._settings.reaction
         if weights is None or steering.shape[1] < REACTION_LAGS:
             return np.full(self._lanes, np.nan)
-        return np.abs(turn_px - weights[0] - steering[:, : -REACTION_LAGS - 1 : -1] @ weights[1:])
+        usual = weights[0] + steering[:, : -REACTION_LAGS - 1 : -1] @ weights[1:]
+        slow = speed * usual
+        return np.abs(turn_px - np.clip(turn_px, np.minimum(slow, usual), np.maximum(slow, usual)))
 
 
 def known_mean(window: np.ndarray, full: int) -> np.ndarray:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 IMAGE_SIZE = 64
 STD_FLOOR = 0.05  # a constant throttle has no spread; dividing by less would turn noise into a signal
 
+JPEG_QUALITY = 75  # with which donkeycar's tub stores a frame
 FLOAT_TOLERANCE = 1e-3  # rounding of an earlier float pipeline may overshoot [0, 1] by this much
 
 
@@ -33,6 +34,21 @@ def to_model_image(frame: np.ndarray) -> np.ndarray:
     if pixels.shape[2] == 1:
         pixels = np.repeat(pixels, 3, axis=2)
     return np.array(pixels, order="C")
+
+
+def as_recorded(frame: np.ndarray) -> np.ndarray:
+    """The frame as a tub has it: compressed and decoded again, (H, W[, 3]) uint8.
+
+    The nets and the calibrator know only recorded frames. A fresh one is a little less sharp and is rebuilt a little worse, which
+    live would look like a mild anomaly in every frame.
+    """
+    _check_shape(frame)
+    pixels = np.ascontiguousarray(_as_uint8(frame))
+    colour = pixels.ndim == 3 and pixels.shape[2] >= 3
+    stored = cv2.cvtColor(np.ascontiguousarray(pixels[:, :, :3]), cv2.COLOR_RGB2BGR) if colour else pixels
+    _, data = cv2.imencode(".jpg", stored, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    decoded = cv2.imdecode(data, cv2.IMREAD_UNCHANGED)
+    return np.asarray(cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB) if colour else decoded)
 
 
 def _check_shape(frame: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.nets.preprocess import as_recorded, to_model_image
 from donkey_aicc.parts import states
 from donkey_aicc.scoring.settings import MAX_GAP_S
 from donkey_aicc.tubs.timeline import breaks_sequence
@@ -110,7 +110,7 @@ class FrameIntake:
         if image is None:
             return None, states.NO_IMAGE
         try:
-            return to_model_image(image), ""
+            return to_model_image(as_recorded(image)), ""
         except Exception as error:  # whatever a camera hands out, it must not end the drive
             if str(error) != self._complained:  # once: it is true of every frame that follows
                 self._complained = str(error)

@@ -18,7 +18,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
 from tests.calibration.alarm_tables import alarm_table
 
-MOTION = FRAME_STATS.index("motion")
+MOTION, TURN = FRAME_STATS.index("motion"), FRAME_STATS.index("turn_px")
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,39 @@ def test_a_standing_start_is_no_anomaly(nominal, statistics, model):
     rolling = alarm_table(np.random.default_rng(3), 1, drive_spread=0.1)
     rolling.frame_stats[80:110, MOTION] -= 9.0
     assert "danger" in {reading.level for reading in play(model, rolling, statistics)}
+
+
+def crawling(table, share=0.6, begin=120):
+    """The drive from frame `begin` on at a share of its speed: its picture moves and turns so much less."""
+    table.actions[begin:, 1] *= share
+    table.frame_stats[begin:, MOTION] += np.log(share)
+    table.frame_stats[begin:, TURN] *= share
+    return table
+
+
+def test_a_crawl_does_not_keep_up_the_alarm_it_came_from(statistics):
+    """A slowed car's picture moves less, which is no sign of anything; a picture that stands still is one all the same."""
+    model = fit_alarm(alarm_table(np.random.default_rng(0), drive_spread=0.03), statistics)
+    model = AlarmModel.from_json(json.loads(json.dumps(model.to_json())))  # files from before need nothing new
+
+    def levels(change):
+        return {one.level for one in play(model, change(alarm_table(np.random.default_rng(3), 1, drive_spread=0.0)), statistics)}
+
+    def slow_without_reason(table):  # the throttle says nothing about it: the wheels slip, or the picture is late
+        driven = table.actions.copy()
+        return replace(crawling(table), actions=driven)
+
+    def stands_still(table):
+        crawling(table).frame_stats[150:, MOTION] -= 3.0
+        return table
+
+    def turns_the_wrong_way(table):
+        crawling(table).frame_stats[150:, TURN] += 2.0
+        return table
+
+    assert levels(lambda table: table) == levels(crawling) == {"none"}
+    for change in (slow_without_reason, stands_still, turns_the_wrong_way):
+        assert "danger" in levels(change), change.__name__
 
 
 def test_the_confidence_forgets_a_fault_that_is_over_and_the_scores_do_not(nominal, statistics, model):

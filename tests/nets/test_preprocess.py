@@ -1,8 +1,11 @@
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.preprocess import STD_FLOOR, ActionStats, images_to_tensor, to_model_image
+from donkey_aicc.nets.preprocess import STD_FLOOR, ActionStats, as_recorded, images_to_tensor, to_model_image
 
 
 def random_frame(shape, seed=0):
@@ -44,6 +47,17 @@ def test_the_callers_frame_is_neither_changed_nor_returned():
     assert not np.shares_memory(image, frame)
 
 
+def test_as_recorded_is_what_donkeycars_tub_gives_back():
+    """donkeycar stores with Pillow, and we decode with OpenCV: the very same pixels, grey or in colour."""
+    for frame in (random_frame((120, 160, 3)), random_frame((120, 160))):
+        tub = io.BytesIO()
+        Image.fromarray(frame).save(tub, "JPEG")
+        assert np.array_equal(as_recorded(frame), np.asarray(Image.open(tub)))
+    colour = random_frame((120, 160, 3))
+    assert np.array_equal(as_recorded(np.dstack([colour, colour[:, :, 0]])), as_recorded(colour))
+    assert np.array_equal(as_recorded(colour[:, :, :1]), as_recorded(colour[:, :, 0]))
+
+
 @pytest.mark.parametrize(
     "bad",
     [
@@ -60,8 +74,9 @@ def test_the_callers_frame_is_neither_changed_nor_returned():
     ],
 )
 def test_anything_else_is_refused_with_a_message(bad):
-    with pytest.raises(AiccError, match="camera frame"):
-        to_model_image(bad)
+    for reader in (to_model_image, as_recorded):
+        with pytest.raises(AiccError, match="camera frame"):
+            reader(bad)
 
 
 def test_tensor_is_channels_first_in_0_1():

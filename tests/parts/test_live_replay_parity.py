@@ -1,12 +1,11 @@
-"""A drive recorded without loss and replayed offline gives the scores that the parts published live."""
+"""A drive replayed from its tub, with the JPEG pictures that donkeycar writes, gives the scores that the parts published live."""
 
 from dataclasses import replace
 
 import donkeycar as dk
 import numpy as np
 import pytest
-from donkeycar.parts.tub_v2 import Tub
-from PIL import Image
+from donkeycar.parts.tub_v2 import TubWriter
 
 from donkey_aicc import channels
 from donkey_aicc.calibration.mahalanobis import MahalanobisScore
@@ -34,22 +33,6 @@ TYPES = {
     channels.INJECT_EPISODE: "int",
 }
 LIVE = [channels.RHO, channels.DELTA, channels.SCORES_VALID, channels.P_TTA, channels.P_SAFE]
-
-
-class LosslessTubWriter:
-    """donkeycar's tub, with each frame written again as PNG under its usual name: readers look at the content."""
-
-    def __init__(self, path):
-        self.tub = Tub(str(path), list(TYPES), list(TYPES.values()))
-
-    def run(self, *values):
-        index = self.tub.manifest.current_index
-        self.tub.write_record(dict(zip(TYPES, values, strict=True)))
-        name = Tub._image_file_name(index, channels.IMAGE)
-        Image.fromarray(values[0]).save(f"{self.tub.images_base_path}/{name}", format="PNG")
-
-    def shutdown(self):
-        self.tub.close()
 
 
 class Notes:
@@ -96,7 +79,8 @@ def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, con
     scorer = WorldModelScorer(bundle, statistics, settings, intake=intake)
     scored = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID]
     vehicle.add(scorer, inputs=[channels.FRAME, *sent], outputs=scored)
-    vehicle.add(LosslessTubWriter(tmp_path / "tub"), inputs=list(TYPES))
+    writer = TubWriter(str(tmp_path / "tub"), list(TYPES), list(TYPES.values()))
+    vehicle.add(writer, inputs=list(TYPES), outputs=["tub/num_records"])
     vehicle.add(notes, inputs=LIVE)
     vehicle.start(rate_hz=100_000, max_loop_count=40)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.nets.preprocess import images_to_array, to_model_image
+from donkey_aicc.nets.preprocess import as_recorded, images_to_array, to_model_image
 from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.parts.safety_predictor import SafetyPredictor
 from donkey_aicc.parts.tta import TTA
@@ -33,7 +33,7 @@ def test_views_follow_seed_and_frame_number_as_offline(bundle, camera):
     tta = TTA(SafetyPredictor(bundle), seed=5)
     live = [tta.run(camera(number)) for number in range(3)]
     for number in range(3):
-        image = images_to_array(to_model_image(camera(number))[None])
+        image = images_to_array(to_model_image(as_recorded(camera(number)))[None])
         offline = predict_tta(TorchRuntime(bundle), image, FrameRandomness(5, 1).tta(number)).p_tta[0].tolist()
         assert live[number] == pytest.approx(offline, abs=1e-6)
     tta.shutdown()
@@ -43,7 +43,9 @@ def test_views_follow_seed_and_frame_number_as_offline(bundle, camera):
 def test_scores_of_the_pass_are_offered_when_a_calibrator_asks(bundle, camera, statistics):
     tta = TTA(SafetyPredictor(bundle), details=True, statistics=statistics, score_names=("rho", "tta_spread"))
     scores = tta.run(camera(0))[2]
-    offline = predict_tta(TorchRuntime(bundle), images_to_array(to_model_image(camera(0))[None]), FrameRandomness(0, 1).tta(0))
+    offline = predict_tta(
+        TorchRuntime(bundle), images_to_array(to_model_image(as_recorded(camera(0)))[None]), FrameRandomness(0, 1).tta(0)
+    )
     wanted = statistics.frame_scores(1.0, np.zeros(len(FEATURE_NAMES)), None, offline.spread[0])["tta_spread"]
     assert scores == {"tta_spread": pytest.approx(wanted, abs=1e-4)}
     for lacking in ({"statistics": statistics, "score_names": ("rho",)}, {"score_names": ("tta_spread",)}):
