@@ -60,22 +60,6 @@ def test_a_computer_that_keeps_up_scores_every_frame_and_says_nothing(runtime, s
     assert computer.backlog.slow() == "" and not computer.stepped_down
 
 
-def test_a_short_hitch_skips_nothing():
-    backlog = Backlog()
-    for number in range(3):
-        backlog.add(frame(number))
-    assert [backlog.take()[0].time_s for _ in range(3)] == [0.0, TICK_S, 2 * TICK_S] and backlog.take() is None
-
-
-def test_what_waits_of_an_old_sequence_is_forgotten():
-    backlog = Backlog()
-    for number in range(8):
-        backlog.add(frame(number, starts=number in (0, 5)))
-    newest, unseen = backlog.take()
-    assert round(newest.time_s / TICK_S) == 7 and [round(each.time_s / TICK_S) for each in unseen] == [5, 6]
-    assert unseen[0].starts_sequence and backlog.frames_skipped == 7
-
-
 def test_stepping_down_goes_on_with_the_statistics_of_that_grade(runtime, statistics):
     stream = MonitorStream(runtime, statistics, SETTINGS)
     for number in range(40):

@@ -48,6 +48,9 @@ def test_scores_of_the_pass_are_offered_when_a_calibrator_asks(bundle, camera, s
     )
     wanted = statistics.frame_scores(1.0, np.zeros(len(FEATURE_NAMES)), None, offline.spread[0])["tta_spread"]
     assert scores == {"tta_spread": pytest.approx(wanted, abs=1e-4)}
+    dense = TTA(SafetyPredictor(bundle), details=True, statistics=statistics, score_names=("density",)).run(camera(0))[2]
+    wanted = statistics.frame_scores(1.0, np.zeros(len(FEATURE_NAMES)), None, None, offline.features[0])["density"]
+    assert dense == {"density": pytest.approx(wanted, rel=1e-4)}
     for lacking in ({"statistics": statistics, "score_names": ("rho",)}, {"score_names": ("tta_spread",)}):
         p_tta, _, scores = TTA(SafetyPredictor(bundle), details=True, **lacking).run(camera(0))
         assert p_tta and scores == {}
