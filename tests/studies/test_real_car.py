@@ -9,9 +9,10 @@ from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.nets.preprocess import to_model_image
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.tubs.load import load_drives
-from studies.real_car import goals
+from studies.layout import claim
+from studies.real_car import goals, stages
 from studies.real_car.natural_shift import at_maximum, by_severity, describe_shift, told_apart
-from studies.real_car.page import page, write_page
+from studies.real_car.page import _other_rates, page, write_page
 from studies.real_car.plan import parse_shift, plan_real_car
 from studies.real_car.recorded_faults import CameraFiles, held_out_piece, labels_of_whole_drives, under_fault
 from tests.synthetic_scores import synthetic_table
@@ -166,3 +167,46 @@ def test_mistakes_are_named_before_anything_starts(make_tub, tmp_path):  # noqa:
         plan_real_car(str(tmp_path), [str(tub)], None, [parse_shift("another_day", str(tub))])
     with pytest.raises(ConfigError, match="--size"):
         plan_real_car(str(tmp_path), [str(tub)], None, [], "huge")
+
+
+def test_a_further_tub_that_cannot_be_used_is_named_and_takes_nothing_from_the_others(make_tub, tmp_path, capsys):  # noqa: F811
+    main, short, long = (make_tub(frames, name=name).path for frames, name in ((5, "main"), (60, "short"), (120, "long")))
+    empty = make_tub(120, name="empty").path
+    for image in (empty / "images").iterdir():
+        image.unlink()
+    shifts = [parse_shift("another_track", str(tub)) for tub in (short, empty, long)]
+    study = plan_real_car(str(tmp_path / "out"), [str(main)], None, shifts, "tiny")
+    stages.check_shifts(study)
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert "another_track_short is left out" in first and "60 frames, while a score looks back 100" in first
+    assert "another_track_empty is left out" in second and "donkey-aicc check" in second
+    assert "another_track_long: 120 frames in 1 drives" in third
+
+
+def test_a_further_tub_can_be_added_to_a_finished_study(make_tub, tmp_path):  # noqa: F811
+    tubs = [str(make_tub(5, name=name).path) for name in ("main", "attic")]
+    for shifts in ([], [parse_shift("another_room", tubs[1])]):
+        study = plan_real_car(str(tmp_path / "out"), tubs[:1], None, shifts)
+        claim(study.layout, study.about())
+
+
+def test_labels_of_a_further_tub_mean_the_same_as_those_of_the_study(make_tub, tmp_path):  # noqa: F811
+    cte = np.linspace(-1.0, 1.0, 120)
+    tubs = [make_tub(120, name=name, pos__cte=scale * cte).path for name, scale in (("main", 1.0), ("wide", 4.0))]
+    labels, theirs = tmp_path / "labels.csv", tmp_path / "theirs.csv"
+    for path in (labels, theirs):
+        path.write_text("index,safe\n" + "".join(f"{index},1\n" for index in range(120)))
+
+    def safe(study_labels, shift):
+        study = plan_real_car(str(tmp_path / "out"), [str(tubs[0])], study_labels, [parse_shift("another_day", shift)], "tiny")
+        return np.concatenate([drive.safe for drive in stages.shift_drives(study, study.shifts[0])])
+
+    assert np.mean(safe(None, str(tubs[1]))) == pytest.approx(0.125, abs=0.02)  # by the limit of the study's own drives
+    assert np.isnan(safe(str(labels), str(tubs[1]))).all()  # its cte is another rule than the label file's
+    assert safe(str(labels), f"{tubs[1]},{theirs}").all()
+
+
+def test_the_page_names_a_tub_of_another_rate():
+    slow, same = {"rate_hz": 10.0}, {"rate_hz": 19.0}
+    (line,) = _other_rates(20.0, {"another_day_a": slow, "another_day_b": same})
+    assert "another_day_a was recorded at 10.0 Hz" in line
