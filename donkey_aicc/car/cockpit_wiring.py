@@ -155,7 +155,8 @@ def _actions(car: Assembly, app: Any, injection: "InjectionControl | None", mark
     def mode(given: Mapping[str, Any]) -> str:
         one_of("mode", given.get("mode"), MODES)
         app.mode = app.mode_latch = given["mode"]
-        return {"user": "you drive", "local_angle": "the pilot steers", "local": "the pilot drives"}[given["mode"]]
+        said = {"user": "you drive", "local_angle": "the pilot steers", "local": "the pilot drives"}[given["mode"]]
+        return said if given["mode"] == "user" or app.recording else f"{said}; nothing is recorded"
 
     def record(given: Mapping[str, Any]) -> str:
         app.recording = app.recording_latch = flag(given, "on")

@@ -35,7 +35,9 @@ def take_inject_option(arguments: list[str]) -> None:
     """Take `--inject WHAT` out of a command line whose own usage does not know it, and keep it for `given_inject`."""
     global _given_inject
     for number, word in enumerate(arguments):
-        if word == "--inject" and number + 1 < len(arguments):
+        if word == "--inject":
+            if number + 1 == len(arguments):
+                raise ConfigError("--inject needs what to inject, such as dark:3@10s-25s")
             _given_inject = arguments[number + 1]
             del arguments[number : number + 2]
             return

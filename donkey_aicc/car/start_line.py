@@ -32,9 +32,9 @@ def _monitor(monitor: "Monitor | None") -> str:
 def _injection(car: Assembly, injection: "InjectionControl | None") -> str:
     if injection is None:
         return "injection off"
+    planned = f", planned {', '.join(map(str, injection.schedule))}" if injection.schedule else ""
     if injection.arm_s is None:
-        planned = ", ".join(map(str, injection.schedule))
-        return f"injection armed by the simulator{f', planned {planned}' if planned else ''}"
+        return f"injection armed by the simulator{planned}"
     by = ["the web page or the cockpit"] if car.web_buttons_inject else []
     by += [f"the controller's {car.config.inject_joystick_button}"] if car.config.inject_joystick_button and car.joysticks else []
-    return f"injection off until armed by {' or '.join(by)}, for {injection.arm_s:g} s at a time"
+    return f"injection off until armed by {' or '.join(by)}, for {injection.arm_s:g} s at a time{planned}"

@@ -128,6 +128,7 @@ def test_a_car_that_calls_its_steering_angle(tmp_path):
         ({}, "donkey_aicc: monitor off because AICC_BUNDLE is None; injection off\n"),
         ({"DONKEY_GYM": True, "AICC_INJECT": "dark:2"}, "injection armed by the simulator, planned dark:2"),
         ({"AICC_INJECT_BUTTONS": True}, "injection off until armed by the web page or the cockpit, for 30 s at a time"),
+        ({"AICC_INJECT_BUTTONS": True, "AICC_INJECT": "dark:2"}, "for 30 s at a time, planned dark:2"),
         ({"RECORD_DURING_AI": False}, "Not recorded while the pilot drives"),
     ],
 )
@@ -144,6 +145,11 @@ def test_an_installed_car_takes_inject_from_its_command_line(tmp_path, capsys, m
     assert arguments == ["manage.py", "drive", "--js"]
     add_aicc(a_car(), settings(tmp_path, DONKEY_GYM=True))
     assert "planned dark:2" in capsys.readouterr().out
+
+
+def test_inject_without_a_fault_is_said():
+    with pytest.raises(ConfigError, match="--inject needs what to inject"):
+        start_checks.take_inject_option(["manage.py", "drive", "--inject"])
 
 
 def test_a_tub_with_the_same_channels_goes_on(tmp_path):
