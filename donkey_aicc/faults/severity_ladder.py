@@ -59,9 +59,18 @@ def severity_for_accuracy_drop(
     labels = np.asarray(labels, dtype=np.float64)
     if not (labels == 0.0).any() or not (labels == 1.0).any():
         raise AiccError("setting D_aug severities needs safe and unsafe calibration frames, got one class only")
-    clean = balanced_accuracy(predict(images), labels)
+    p = predict(images)
+    counted: slice | list[int] = slice(None)
+    clean = balanced_accuracy(p, labels)
+    if clean <= floor + _TOLERANCE and labels.ndim == 2:  # most horizons are guesses: those that are not set the severities
+        counted = _predictable(p, labels, floor)
+        labels = labels[:, counted]
+        clean = balanced_accuracy(p[:, counted], labels) if counted else clean
     if clean <= floor + _TOLERANCE:
-        raise AiccError(f"the predictor's clean accuracy must exceed {floor} to set D_aug severities, got {clean:.3f}")
+        raise AiccError(
+            f"the predictor's clean accuracy must exceed {floor} at some horizon to set D_aug severities, got {clean:.3f}; "
+            "look at the labels (donkey-aicc check), train for more epochs or record more drives"
+        )
     targets = tuple(clean - share * (clean - floor) for share in drop_shares)
     grid = np.linspace(0.0, 1.0, GRID_POINTS + 1)
     ladders = {}
@@ -69,9 +78,15 @@ def severity_for_accuracy_drop(
         measured = [clean]
         for strength in grid[1:]:
             corrupted = corrupt_all(images, family, float(strength), np.random.default_rng(seed))
-            measured.append(balanced_accuracy(predict(corrupted), labels))
+            measured.append(balanced_accuracy(predict(corrupted)[..., counted], labels))
         ladders[family] = _ladder(grid, np.array(measured), targets)
     return ladders
+
+
+def _predictable(p: np.ndarray, labels: np.ndarray, floor: float) -> list[int]:
+    """Columns with both classes whose own accuracy lies above the floor."""
+    both = [k for k, column in enumerate(labels.T) if (column == 0.0).any() and (column == 1.0).any()]
+    return [k for k in both if balanced_accuracy(p[:, k], labels[:, k]) > floor + _TOLERANCE]
 
 
 def strengths_of(ladders: dict[str, FamilyLadder]) -> dict[str, tuple[float, ...]]:

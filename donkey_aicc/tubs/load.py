@@ -100,7 +100,9 @@ def load_drives(
 def _require_use(sequences: list[Drive], report: DataReport, label_source: str, min_length: int) -> None:
     if not sequences:
         names = " ".join(tub.path for tub in report.tubs)
-        raise AiccError(f"no usable sequence of at least {min_length} frames; see: donkey-aicc check {names}")
+        why = [finding.message for tub in report.tubs for finding in tub.findings if finding.level != NOTE]
+        said = f" ({'; '.join(why[:3])})" if why else ""
+        raise AiccError(f"no usable sequence of at least {min_length} frames{said}; see: donkey-aicc check {names}")
     if label_source != "auto" and not any(tub.labelled for tub in report.tubs):
         raise AiccError(f"label source {label_source}: none of the {len(report.tubs)} tubs holds such labels")
 

@@ -117,7 +117,7 @@ class RealCar:
 
 def parse_shift(kind: str, text: str) -> Shift:
     """'TUB' or 'TUB,LABELS.csv'."""
-    tub, comma, labels = text.partition(",")
+    tub, comma, labels = (text, "", "") if Path(text).is_dir() else text.partition(",")
     if comma and not Path(labels).is_file():
         raise AiccError(f"--{kind.replace('_', '-')}: there is no label file {labels!r}")
     return Shift(kind, _tub("--" + kind.replace("_", "-"), tub), Path(labels) if comma else None)

@@ -67,3 +67,14 @@ def test_one_class_or_a_useless_predictor_is_refused() -> None:
         severity_for_accuracy_drop(left_minus_right, images, np.ones(N), seed=0)
     with pytest.raises(AiccError, match="clean accuracy"):
         severity_for_accuracy_drop(lambda given: np.full(len(given), 0.7), images, labels, seed=0)
+
+
+def test_horizons_that_are_guesses_do_not_stop_the_ladder() -> None:
+    images, labels = frames()
+    guesses = np.random.default_rng(2).integers(0, 2, size=(N, 20)).astype(float)  # nobody can say these
+
+    def predict(given: np.ndarray) -> np.ndarray:
+        return np.column_stack([left_minus_right(given), np.full((len(given), 20), 0.7)])
+
+    both = severity_for_accuracy_drop(predict, images, np.column_stack([labels, guesses]), seed=1, families=("fog",))
+    assert both == severity_for_accuracy_drop(left_minus_right, images, labels, seed=1, families=("fog",))
