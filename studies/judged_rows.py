@@ -8,10 +8,9 @@ import numpy as np
 
 from donkey_aicc.evaluation.cells import cell, interval_cell, rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
-from donkey_aicc.evaluation.drive_auroc import DriveDraws, DriveWins
 from donkey_aicc.evaluation.horizons import horizon_average, per_horizon
-from donkey_aicc.evaluation.intervals import resample
 from donkey_aicc.evaluation.metrics import auroc
+from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins, resample
 from donkey_aicc.evaluation.split_study import Outcome, outcome_of
 
 DRAWS = 1000

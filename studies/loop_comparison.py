@@ -13,8 +13,8 @@ import numpy as np
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.cells import interval_cell, rounded
-from donkey_aicc.evaluation.drive_auroc import DriveDraws, DriveWins
 from donkey_aicc.evaluation.ood_detection import OOD_ROWS, ood_scores
+from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
 from studies.loop_conclusion import conclude
 

@@ -3,7 +3,7 @@
 Calibration error: mean over 5 splits, top label, horizon average. Runtime: milliseconds on the paper's GPU, cold start.
 """
 
-from donkey_aicc.evaluation.beside import Beside
+from donkey_aicc.evaluation.tables import Beside
 
 _ORDER = ("dark", "blur", "bias", "latency", "mean")
 

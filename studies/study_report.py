@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.beside import Beside
 from donkey_aicc.evaluation.report import RESULTS, write_report
 from donkey_aicc.evaluation.result_tables import all_tables
-from donkey_aicc.evaluation.tables import Column, Row, Table, Value
+from donkey_aicc.evaluation.tables import Beside, Column, Row, Table, Value
 from donkey_aicc.files import write_json
 from donkey_aicc.untrusted import read_untrusted_json
 from studies.imagined_rows import IMAGINED, with_imagined_rows

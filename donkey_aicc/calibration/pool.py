@@ -12,6 +12,7 @@ from donkey_aicc.scoring.score_table import ScoreTable
 
 AUGMENTED_LIMIT = 2.0  # more augmented rows than this many times the nominal ones are thinned to balance
 FOLDS = 5
+_MARK = "~"  # in the names of augmented copies
 
 
 @dataclass(frozen=True)
@@ -114,3 +115,22 @@ def _balance(nominal: int, augmented: int, seed: int) -> np.ndarray:
     if augmented <= AUGMENTED_LIMIT * nominal:
         return np.arange(augmented)
     return np.sort(np.random.default_rng(seed).choice(augmented, size=nominal, replace=False))
+
+
+def augmented_id(source: str, family: str, severity: int) -> str:
+    """Sequence id of a D_aug copy: `<source id>~<family>~<severity>`. The source decides which split it belongs to."""
+    return f"{source}{_MARK}{family}{_MARK}{severity}"
+
+
+def source_of(sequence: str) -> str:
+    """The calibration sequence a D_aug copy was made of."""
+    parts = sequence.rsplit(_MARK, 2)
+    if len(parts) != 3:
+        raise AiccError(f"a D_aug sequence id must read <source id>{_MARK}<family>{_MARK}<severity>, got {sequence!r}")
+    return parts[0]
+
+
+def of_sources(augmented: ScoreTable, sources: list[str]) -> ScoreTable:
+    """The D_aug rows made of the given calibration sequences."""
+    wanted = {name for name in augmented.sequences() if source_of(name) in set(sources)}
+    return augmented.of_sequences(wanted)

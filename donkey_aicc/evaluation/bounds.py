@@ -18,9 +18,10 @@ from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
 from donkey_aicc.evaluation.horizons import horizon_average, mean_ece, per_horizon
 from donkey_aicc.evaluation.metrics import nll
+from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 
 _LARGEST_SHIFT = 30.0
-Column = Callable[[np.ndarray, np.ndarray], np.ndarray]  # logits and labels of known frames -> better logits
+Change = Callable[[np.ndarray, np.ndarray], np.ndarray]  # logits and labels of known frames -> better logits
 
 
 def bounds(calibrator: Calibrator, conditions: Sequence[Condition], statistics: ScoreStatistics) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def _mean(values: list[float | None]) -> float | None:
     return rounded(float(np.mean(known))) if known and len(known) == len(values) else None
 
 
-def _by_horizon(change: Column, p: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def _by_horizon(change: Change, p: np.ndarray, labels: np.ndarray) -> np.ndarray:
     changed = p.copy()
     for column in range(p.shape[1]):
         known = ~np.isnan(labels[:, column])
@@ -69,3 +70,27 @@ def _refitted(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
     slope, offset = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-6}).x
     return slope * logits + offset
+
+
+ORACLES = {
+    "as_calibrated": "Ours, as calibrated",
+    "knows_share": "Oracle: knows the share of safe frames",
+    "recalibrated": "Oracle: recalibrated on the protocol itself",
+}
+
+
+def bounds_table(results: dict[str, Any]) -> Table:
+    """What knowing the base rate, or everything but the picture, would gain."""
+    stored = results.get("bounds", {})
+    protocols = [*results["settings"]["protocols"], "mean"]
+    columns = [Column(f"{p}_{m}", f"{p.capitalize()}: {m.upper()}") for m in ("ece", "nll") for p in protocols]
+    rows = []
+    for name, label in ORACLES.items():
+        by_protocol = stored.get(name, {})
+        values = {f"{p}_{m}": Value(by_protocol.get(p, {}).get(m), reason="undefined") for p in protocols for m in ("ece", "nll")}
+        rows.append(Row(label, values, ranked=False))
+    note = stored.get("reason", "") or (
+        "The first oracle moves all confidences of a protocol by one step in log odds per horizon: what it gains is the price of "
+        "the unknown base rate. The second is fitted on the labels it is judged by: the NLL that is left is discrimination lost."
+    )
+    return Table("bounds", "How much nobody could know", columns, rows, note, first="Who")

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.base import Calibrator
+from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.evaluation.lead_time import LeadTimes, lead_times
+from donkey_aicc.evaluation.methods import PLUS
+from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value
 from donkey_aicc.scoring.score_table import ScoreTable
 
 SLOW_DOWN_AT = 0.6  # where the governor starts to slow down by default
@@ -139,3 +142,46 @@ def _numbers(times: LeadTimes, driving: Driving) -> dict[str, Any]:
     elif not announced:
         numbers["reason"] = "no departure was announced"
     return numbers
+
+
+def early_warning_table(results: dict[str, Any]) -> Table:
+    """Lead time and false alarms."""
+    stored = results["early_warning"]
+    unit = stored.get("unit", "lap")
+    columns = [
+        Column("threshold", "Threshold"),
+        Column("announced", "Announced", 0, HIGHER),
+        Column("departures", "Departures", 0),
+        Column("median_lead_s", "Median lead, s (mean of protocols)", 2, HIGHER),
+        Column("nominal_false_alarms", f"False alarms per {unit}, nominal", 2, LOWER),
+    ]
+    protocols = results["settings"]["protocols"]
+    columns += [Column(f"{name}_lead_s", f"{name.capitalize()}: lead, s", 2) for name in protocols]
+    columns += [Column(f"{name}_announced", f"{name.capitalize()}: announced", text=True) for name in protocols]
+    rows = []
+    titles = {"governor": "at the governor's threshold", "matched": f"at one false alarm per nominal {unit}"}
+    for key, title in titles.items():
+        for name, one in stored.get("methods", {}).items():
+            rows.append(_warning_row(results["calibration"][name]["label"], one[key], title, name in (OURS, PLUS)))
+    note = stored.get("reason", "") or (
+        f"Alarm: the least confidence over all horizons is below the threshold. Departure: |cte| over "
+        f"{stored['departed_m']:g} m. "
+        f"The lead counts from the first alarm in the {stored['window_s']:g} s before it. Fitted on all calibration drives."
+    )
+    return Table("early_warning", "Early warning", columns, rows, note)
+
+
+def _warning_row(label: str, one: dict[str, Any], group: str, strong: bool) -> Row:
+    protocols = one["protocols"]
+    leads = [n["median_lead_s"] for n in protocols.values() if n["median_lead_s"] is not None]
+    values = {
+        "threshold": Value(one["threshold"]),
+        "announced": Value(sum(n["announced"] for n in protocols.values())),
+        "departures": Value(sum(n["departures"] for n in protocols.values())),
+        "median_lead_s": Value(sum(leads) / len(leads) if leads else None, reason="no departure was announced"),
+        "nominal_false_alarms": Value(one["nominal"]["false_alarms_per_unit"]),
+    }
+    for name, numbers in protocols.items():
+        values[f"{name}_lead_s"] = Value(numbers["median_lead_s"], reason=numbers.get("reason", ""))
+        values[f"{name}_announced"] = Value(text=f"{numbers['announced']} of {numbers['departures']}")
+    return Row(label, values, group, strong=strong, ranked=group.endswith(("lap", "frames")))

@@ -6,6 +6,7 @@ something where its curve lies below that of uniform heating. All curves start f
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.calibration.temperature import fit_temperatures
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
 from donkey_aicc.evaluation.horizons import mean_ece
+from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value
 from donkey_aicc.scoring.score_table import ScoreTable
 
 UNIFORM = "uniform"
@@ -87,3 +89,19 @@ def _point(prepared: Sequence[_Prepared], heats: Sequence[np.ndarray | None], we
         else:
             odd.append(error)
     return nominal, float(np.mean(odd))
+
+
+def frontier_table(results: dict[str, Any]) -> Table:
+    """What each score reaches at the nominal price of ours."""
+    columns = [Column("at_ours", "at ours' nominal ECE", better=LOWER), Column("at_plus", "at AICC+'s nominal ECE", better=LOWER)]
+    rows = [
+        Row(curve["label"], {key: Value.of(curve[key]) for key in ("at_ours", "at_plus")}, ranked=name != "uniform")
+        for name, curve in results["frontier"]["curves"].items()
+    ]
+    note = (
+        "Lowest mean OOD ECE along each curve of the frontier without a worse nominal ECE than ours (or AICC+) "
+        "has. The weight is "
+        "chosen with the test data in view, the same gift for every row, so compare rows with uniform heating, "
+        "not with the tables above."
+    )
+    return Table("frontier", "What each score can buy at equal nominal ECE", columns, rows, note, first="Score")

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.binned import bin_sums, ece_of_sums
-from donkey_aicc.evaluation.metrics import Measured
+from donkey_aicc.evaluation.metrics import Measured, bin_sums, ece_of_sums
 
 FIRST_HORIZON, LAST_HORIZON = 5, 50
 Metric = Callable[[np.ndarray, np.ndarray], Measured]

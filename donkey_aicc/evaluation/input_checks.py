@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from donkey_aicc.calibration.augmented_ids import source_of
+from donkey_aicc.calibration.pool import source_of
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.conditions import NOMINAL, evaluated_conditions
 from donkey_aicc.scoring.score_table import ScoreTable

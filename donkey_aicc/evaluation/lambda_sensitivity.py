@@ -1,16 +1,17 @@
 """How much the ridge in delta's covariance matters."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
-from donkey_aicc.calibration.augmented_ids import of_sources
-from donkey_aicc.calibration.pool import build_pool
+from donkey_aicc.calibration.pool import build_pool, of_sources
 from donkey_aicc.evaluation.cells import Cell, mean_of, spread_cell
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
 from donkey_aicc.evaluation.horizons import mean_ece
 from donkey_aicc.evaluation.metrics import Measured, auroc
+from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 from donkey_aicc.scoring.score_table import ScoreTable
 
 LAMBDAS = (1e-8, 1e-6, 1e-4, 1e-2)
@@ -59,3 +60,20 @@ def _one(
         "w_rho": Measured(ours.weights["rho"]),
         "w_delta": Measured(ours.weights["delta"]),
     }
+
+
+def lambda_table(results: dict[str, Any]) -> Table:
+    """Ridge of delta's covariance."""
+    labels = {
+        "ood_ece": "OOD ECE",
+        "nominal_ece": "Nominal ECE",
+        "delta_auroc": "delta: OOD AUROC",
+        "w_rho": "w_rho",
+        "w_delta": "w_delta",
+    }
+    columns = [Column(key, label) for key, label in labels.items()]
+    rows = [
+        Row(value, {k: Value.of(c) for k, c in one.items()}, strong=value == "1e-06") for value, one in results["lambda"].items()
+    ]
+    note = "The paper's calibrator; the covariance of the 12 dynamics features is regularised by lambda (1e-6 in the paper)."
+    return Table("lambda", "Sensitivity to lambda", columns, rows, note, first="lambda")

@@ -10,7 +10,10 @@ from scipy.stats import rankdata
 
 from donkey_aicc.calibration.probability import checked_probability, mean_nll
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.binned import BINS, bin_sums, ece_of_sums
+
+BINS = 15
+FIRST_BIN = BINS // 2  # holds 0.5
+KEPT = BINS - FIRST_BIN  # a top-label confidence is at least 0.5, so only the upper half of the bins is kept
 
 
 @dataclass(frozen=True)
@@ -149,3 +152,31 @@ def _mean_over_ties(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
     """values averaged over runs of equal `ordered`."""
     run = np.concatenate([[0], np.cumsum(np.diff(ordered) != 0)])
     return (np.bincount(run, weights=values) / np.bincount(run))[run]
+
+
+def bin_sums(confidence: np.ndarray, labels: np.ndarray, group: np.ndarray | None = None, groups: int = 1) -> np.ndarray:
+    """(groups, K, KEPT, 3): count, summed confidence and summed hits of each bin.
+
+    confidence, labels: (N, K), NaN label = unknown; group: (N,) int, for instance the number of the sequence.
+    """
+    horizons = confidence.shape[1]
+    known = ~np.isnan(labels)
+    top = np.maximum(confidence, 1.0 - confidence)
+    right = (confidence >= 0.5) == (labels > 0.5)
+    bins = np.minimum((top * BINS).astype(np.int64), BINS - 1) - FIRST_BIN
+    owner = np.zeros(len(confidence), dtype=np.int64) if group is None else group
+    place = (((owner[:, None] * horizons) + np.arange(horizons)) * KEPT + bins)[known]
+    size = groups * horizons * KEPT
+    sums = [
+        np.bincount(place, minlength=size),
+        np.bincount(place, weights=top[known], minlength=size),
+        np.bincount(place, weights=right[known].astype(np.float64), minlength=size),
+    ]
+    return np.stack(sums, axis=-1).reshape(groups, horizons, KEPT, 3).astype(np.float64)
+
+
+def ece_of_sums(sums: np.ndarray) -> np.ndarray:
+    """(..., K, KEPT, 3) -> (..., K) top-label ECE, NaN without samples."""
+    count = sums[..., 0].sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.abs(sums[..., 1] - sums[..., 2]).sum(axis=-1) / count

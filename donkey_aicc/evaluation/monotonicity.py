@@ -8,6 +8,7 @@ from scipy.stats import spearmanr
 
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.evaluation.cells import rounded
+from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 from donkey_aicc.scoring.score_table import ScoreTable
 
 MEASURED_SCORES = ("rho", "delta", "rho_two_sided", "latent")
@@ -47,3 +48,29 @@ def _one(severity: np.ndarray, score: np.ndarray) -> dict[str, Any]:
         "falls": falls,
         "below_nominal": bool(len(levels) > 1 and means[int(levels[-1])] < means[int(levels[0])] - TOLERANCE),
     }
+
+
+def monotonicity_table(results: dict[str, Any], part: str) -> Table:
+    """Mean score per severity."""
+    stored = results["monotonicity"][part]
+    levels = sorted({level for kinds in stored.values() for one in kinds.values() for level in one["mean_by_severity"]}, key=int)
+    columns = [Column(f"severity_{level}", "nominal" if level == "0" else level, 2) for level in levels]
+    columns += [Column("spearman", "Spearman", 2), Column("falls", "Falls", text=True)]
+    rows = []
+    for score, kinds in stored.items():
+        for kind, one in kinds.items():
+            values = {f"severity_{level}": Value(mean) for level, mean in one["mean_by_severity"].items()}
+            falls = ", ".join(f"{fall['from']}→{fall['to']} by {fall['by']:.2f}" for fall in one["falls"])
+            values |= {"spearman": Value(one["spearman"]), "falls": Value(text=falls or "–")}
+            rows.append(Row(kind, values, score, strong=one["below_nominal"]))
+    title = (
+        "Do the scores grow with severity? Test protocols"
+        if part == "protocols"
+        else "Do the scores grow with severity? D_aug families"
+    )
+    note = (
+        "Mean unclipped score; 1 is two nominal standard deviations above the nominal mean. Falls of less than "
+        "0.05 are not listed. "
+        "Bold: at full severity the score lies below its nominal mean."
+    )
+    return Table(f"monotonicity_{part}", title, columns, rows, note, first="Protocol" if part == "protocols" else "Family")

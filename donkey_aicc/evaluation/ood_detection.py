@@ -7,8 +7,8 @@ import numpy as np
 
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.evaluation.cells import interval_cell
-from donkey_aicc.evaluation.drive_auroc import DriveDraws, DriveWins
 from donkey_aicc.evaluation.metrics import Measured, auroc
+from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins
 from donkey_aicc.scoring.score_table import ScoreTable
 
 FUSED = "rho_delta"  # the paper's score, with which the others are compared

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.beside import NOBODY, Beside
 from donkey_aicc.evaluation.figures.all_figures import FIGURES
 from donkey_aicc.evaluation.figures.style import common_look, save_figure
 from donkey_aicc.evaluation.html_page import render_page
 from donkey_aicc.evaluation.result_tables import all_tables
-from donkey_aicc.evaluation.tables import Table
+from donkey_aicc.evaluation.tables import NOBODY, Beside, Table
 from donkey_aicc.files import write_atomic, write_json
 from donkey_aicc.progress import progress
 

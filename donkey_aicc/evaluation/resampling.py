@@ -1,22 +1,115 @@
-"""Uncertainty of results: seeded calibration splits, and the Wilcoxon test."""
+"""How sure a result is: whole drives drawn anew within each condition, and the Wilcoxon test.
+
+Fast, because only sums per bin and small matrices are drawn. Each draw also takes one of the calibration splits, so an interval
+holds both kinds of chance: which drives were recorded for testing and which for calibration. Differences are taken within a
+draw, on the same drives.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.metrics import Measured
+from donkey_aicc.evaluation.conditions import NOMINAL
+from donkey_aicc.evaluation.horizons import horizon_mean
+from donkey_aicc.evaluation.metrics import Measured, ece_of_sums
+
+if TYPE_CHECKING:
+    from donkey_aicc.evaluation.split_study import SplitStudy
+
+Draws = dict[str, np.ndarray]  # quantity -> (draws,)
 
 
-def calibration_splits(sequences: Sequence[str], seed: int, splits: int = 5, share: float = 0.8) -> list[list[str]]:
-    """Seeded random subsets of whole calibration sequences, each holding the given share of them (at least 3, if there are)."""
-    names = sorted(set(sequences))
-    if len(names) < 2:
-        raise AiccError(f"calibration splits need at least 2 sequences, got {len(names)}")
-    size = max(min(3, len(names)), round(share * len(names)))
+def resample(
+    studies: "Sequence[SplitStudy]", methods: Sequence[str], horizons: np.ndarray, draws: int, seed: int
+) -> dict[str, Draws]:
+    """method -> draws of mean OOD ECE, mean OOD NLL, nominal ECE and nominal NLL. The drives are the same for all methods."""
+    first = studies[0].outcomes[methods[0]]
     rng = np.random.default_rng(seed)
-    return [sorted(rng.choice(names, size=size, replace=False).tolist()) for _ in range(splits)]
+    counts = {condition: drawn_counts(rng, len(outcome.sums), draws) for condition, outcome in first.items()}
+    split = np.arange(draws) % len(studies)
+    return {method: _draws_of(method, studies, counts, split, horizons) for method in methods}
+
+
+def drawn_counts(rng: np.random.Generator, sequences: int, draws: int) -> np.ndarray:
+    """(draws, sequences): how often each sequence was drawn."""
+    return rng.multinomial(sequences, np.full(sequences, 1.0 / sequences), size=draws).astype(np.float64)
+
+
+def _draws_of(
+    method: str, studies: "Sequence[SplitStudy]", counts: dict[str, np.ndarray], split: np.ndarray, horizons: np.ndarray
+) -> Draws:
+    ece = {condition: np.full(len(split), np.nan) for condition in counts}
+    nll = {condition: np.full(len(split), np.nan) for condition in counts}
+    for number, study in enumerate(studies):
+        mine = split == number
+        for condition, drawn in counts.items():
+            outcome = study.outcomes[method][condition]
+            sums = np.tensordot(drawn[mine], outcome.sums, axes=1)
+            ece[condition][mine] = horizon_mean(ece_of_sums(sums), horizons)
+            losses = np.tensordot(drawn[mine], outcome.nll_sums, axes=1)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                nll[condition][mine] = horizon_mean(losses[..., 1] / losses[..., 0], horizons)
+    odd = [condition for condition in counts if condition != NOMINAL]
+    return {
+        "ood_ece": np.mean([ece[condition] for condition in odd], axis=0),
+        "ood_nll": np.mean([nll[condition] for condition in odd], axis=0),
+        "nominal_ece": ece[NOMINAL],
+        "nominal_nll": nll[NOMINAL],
+    }
+
+
+@dataclass(frozen=True)
+class DriveWins:
+    """wins[i, j]: pairs in which a frame of odd drive i scores above one of nominal drive j (ties half); pairs[i, j]: all."""
+
+    wins: np.ndarray
+    pairs: np.ndarray
+
+    @classmethod
+    def count(
+        cls,
+        positive: np.ndarray,
+        positive_drive: np.ndarray,
+        negative: np.ndarray,
+        negative_drive: np.ndarray,
+        shape: tuple[int, int],
+    ) -> "DriveWins":
+        """Scores (N,) and drive numbers (N,) of both classes; shape: number of odd and of nominal drives."""
+        wins, pairs = np.zeros(shape), np.zeros(shape)
+        frames = np.bincount(positive_drive, minlength=shape[0]).astype(np.float64)
+        for number in range(shape[1]):
+            below = np.sort(negative[negative_drive == number])
+            won = (np.searchsorted(below, positive, "left") + np.searchsorted(below, positive, "right")) / 2.0
+            wins[:, number] = np.bincount(positive_drive, weights=won, minlength=shape[0])
+            pairs[:, number] = frames * len(below)
+        return cls(wins, pairs)
+
+    def auroc(self) -> float:
+        """Over all frames; NaN without pairs."""
+        return float(self.wins.sum() / self.pairs.sum()) if self.pairs.sum() else float("nan")
+
+
+@dataclass(frozen=True)
+class DriveDraws:
+    """How often each drive is drawn, (draws, drives); the same draws for every score, so that differences are paired."""
+
+    positive: np.ndarray
+    negative: np.ndarray
+
+    @classmethod
+    def make(cls, positives: int, negatives: int, draws: int, seed: int) -> "DriveDraws":
+        rng = np.random.default_rng(seed)
+        return cls(*(drawn_counts(rng, drives, draws) for drives in (positives, negatives)))
+
+    def auroc(self, counted: DriveWins) -> np.ndarray:
+        """(draws,): NaN where no drawn drive has a frame."""
+        wins = np.einsum("di,ij,dj->d", self.positive, counted.wins, self.negative)
+        pairs = np.einsum("di,ij,dj->d", self.positive, counted.pairs, self.negative)
+        return np.divide(wins, pairs, out=np.full(len(wins), np.nan), where=pairs > 0)
 
 
 def wilcoxon(first: Sequence[float], second: Sequence[float]) -> Measured:

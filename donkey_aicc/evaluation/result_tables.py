@@ -5,22 +5,18 @@ from typing import Any
 
 from donkey_aicc.calibration.catalogue import ABLATION, OURS
 from donkey_aicc.evaluation.alarm_metrics import alarm_table
-from donkey_aicc.evaluation.beside import NOBODY, Beside
+from donkey_aicc.evaluation.bounds import bounds_table
 from donkey_aicc.evaluation.collect import OOD_MEAN, SHOWN_HORIZONS
 from donkey_aicc.evaluation.conditions import NOMINAL
+from donkey_aicc.evaluation.early_warning import early_warning_table
+from donkey_aicc.evaluation.frontier import frontier_table
+from donkey_aicc.evaluation.lambda_sensitivity import lambda_table
 from donkey_aicc.evaluation.methods import GROUPS, PLUS
-from donkey_aicc.evaluation.more_tables import (
-    early_warning_table,
-    family_weights_table,
-    frontier_table,
-    lambda_table,
-    monotonicity_table,
-    weights_table,
-    wilcoxon_table,
-)
+from donkey_aicc.evaluation.monotonicity import monotonicity_table
+from donkey_aicc.evaluation.more_tables import family_weights_table, weights_table, wilcoxon_table
 from donkey_aicc.evaluation.ood_detection import OOD_ROWS
-from donkey_aicc.evaluation.stress_tables import bounds_table, safe_share_table
-from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value
+from donkey_aicc.evaluation.safe_share import safe_share_table
+from donkey_aicc.evaluation.tables import HIGHER, LOWER, NOBODY, Beside, Column, Row, Table, Value
 
 Results = dict[str, Any]
 

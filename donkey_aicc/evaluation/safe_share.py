@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.evaluation.binned import ece_of_sums
 from donkey_aicc.evaluation.cells import interval_cell, rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
 from donkey_aicc.evaluation.horizons import horizon_mean
-from donkey_aicc.evaluation.intervals import drawn_counts
+from donkey_aicc.evaluation.methods import GROUPS, PLUS
+from donkey_aicc.evaluation.metrics import ece_of_sums
+from donkey_aicc.evaluation.resampling import drawn_counts
 from donkey_aicc.evaluation.split_study import Outcome, SplitStudy
+from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value
 
 RANGE = (0.2, 0.8)  # of the worst case
 STEPS = 13
@@ -112,3 +114,39 @@ def _measure(
             of_draws = [at_share(outcome, share, horizons, number_of_times[mine]) for share in shares(protocol)]
             drawn[mine] += np.max(of_draws, axis=0) / len(counts)
     return np.mean(values, axis=0), drawn
+
+
+def safe_share_table(results: dict[str, Any]) -> Table:
+    """Mean OOD ECE and NLL of every method under other shares of safe frames."""
+    stored = results.get("safe_share", {})
+    settings = stored.get("settings", {})
+    columns = [
+        Column(f"{setting}_{metric}", f"{metric.upper()}: {label}", better=LOWER)
+        for metric in ("ece", "nll")
+        for setting, label in settings.items()
+    ]
+    columns += [
+        Column(f"{setting}_{metric}_gain", f"{metric.upper()} below ours, {setting.replace('_', ' ')}: 95 %", text=True)
+        for setting in ("as_driven", "worst")
+        for metric in ("ece", "nll")
+        if setting in settings
+    ]
+    rows = []
+    for name, by_setting in stored.get("methods", {}).items():
+        method = results["settings"]["methods"][name]
+        values = {}
+        for setting, one in by_setting.items():
+            for metric in ("ece", "nll"):
+                values[f"{setting}_{metric}"] = Value(one[metric], reason="undefined")
+                values[f"{setting}_{metric}_gain"] = Value(text=bounds_text(one.get(f"{metric}_below_ours")))
+        rows.append(Row(method["label"], values, GROUPS[method["group"]], strong=name in (OURS, PLUS, "aicc_robust")))
+    note = (
+        "The same predictions; the frames of each protocol are weighted so that the stated share of them is safe. A method that "
+        "is good as driven and bad elsewhere has guessed the base rate of these drives."
+    )
+    return Table("safe_share", "If other shares of the frames were safe", columns, rows, note)
+
+
+def bounds_text(bounds: dict[str, Any] | None) -> str:
+    """A 95 % interval of a difference."""
+    return "–" if not bounds or bounds["low"] is None else f"{bounds['low']:+.3f} to {bounds['high']:+.3f}"

@@ -6,7 +6,6 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.input_checks import check_classes, check_sequence_count
-from donkey_aicc.evaluation.resampling import calibration_splits
 
 SEEDS = 5
 FOLDS = 5
@@ -61,3 +60,13 @@ def _usable_subsets(
     if not found:
         raise AiccError(f"no subset of the {len(labels)} calibration sequences can be used: {complaint}")
     return found
+
+
+def calibration_splits(sequences: Sequence[str], seed: int, splits: int = 5, share: float = 0.8) -> list[list[str]]:
+    """Seeded random subsets of whole calibration sequences, each holding the given share of them (at least 3, if there are)."""
+    names = sorted(set(sequences))
+    if len(names) < 2:
+        raise AiccError(f"calibration splits need at least 2 sequences, got {len(names)}")
+    size = max(min(3, len(names)), round(share * len(names)))
+    rng = np.random.default_rng(seed)
+    return [sorted(rng.choice(names, size=size, replace=False).tolist()) for _ in range(splits)]

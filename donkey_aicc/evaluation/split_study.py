@@ -5,15 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from donkey_aicc.calibration.augmented_ids import of_sources
-from donkey_aicc.calibration.pool import build_pool
+from donkey_aicc.calibration.pool import build_pool, of_sources
 from donkey_aicc.evaluation import metrics
-from donkey_aicc.evaluation.binned import bin_sums, ece_of_sums
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
 from donkey_aicc.evaluation.frontier import Frontier, trace_frontier
 from donkey_aicc.evaluation.horizons import horizon_average, per_horizon
 from donkey_aicc.evaluation.methods import METHODS, Fitted, fit_methods
-from donkey_aicc.evaluation.metrics import Measured
+from donkey_aicc.evaluation.metrics import Measured, bin_sums, ece_of_sums
 from donkey_aicc.evaluation.ood_detection import ood_auroc
 from donkey_aicc.scoring.score_table import ScoreTable
 

@@ -1,7 +1,8 @@
-"""A table that is written as CSV and shown on the page: the same cells in both."""
+"""A table that is written as CSV and shown on the page: the same cells in both; and whose numbers may stand beside ours."""
 
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -100,3 +101,24 @@ class Table:
                     line.append("" if value.spread is None else value.spread)
             writer.writerow(line)
         return out.getvalue()
+
+
+ByCondition = Mapping[str, Mapping[str, float]]  # row -> condition (or horizon) -> number; "mean" is over the protocols
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is not given is left empty. Without a label nothing of it is shown: a user's report has the user's numbers only."""
+
+    label: str = ""  # heading of its columns
+    ece: ByCondition = field(default_factory=dict)
+    nominal_ece: Mapping[str, float] = field(default_factory=dict)
+    ood_auroc: ByCondition = field(default_factory=dict)
+    base_auroc: ByCondition = field(default_factory=dict)
+    data: ByCondition = field(default_factory=dict)
+    reliability_error: Mapping[str, float] = field(default_factory=dict)
+    wilcoxon: Mapping[str, str] = field(default_factory=dict)
+    runtime_ms: Mapping[str, float] = field(default_factory=dict)
+
+
+NOBODY = Beside()

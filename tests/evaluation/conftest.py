@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.augmented_ids import augmented_id
+from donkey_aicc.calibration.pool import augmented_id
 from donkey_aicc.evaluation.early_warning import Driving
 from donkey_aicc.evaluation.study import evaluate
 from donkey_aicc.scoring.score_table import ScoreTable, concatenate

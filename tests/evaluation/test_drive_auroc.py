@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.evaluation.drive_auroc import DriveDraws, DriveWins
 from donkey_aicc.evaluation.metrics import auroc
+from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.augmented_ids import augmented_id, source_of
+from donkey_aicc.calibration.pool import augmented_id, source_of
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.input_checks import content_mark
 from donkey_aicc.evaluation.methods import METHODS

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from donkey_aicc.evaluation.beside import Beside
 from donkey_aicc.evaluation.figures.answer_figure import draw_answer
 from donkey_aicc.evaluation.figures.by_horizon import draw_base_predictor, draw_metric_by_horizon
 from donkey_aicc.evaluation.figures.detection import draw_detection, draw_family_weights
@@ -12,6 +11,7 @@ from donkey_aicc.evaluation.figures.frontier_figure import draw_frontier
 from donkey_aicc.evaluation.figures.overview import draw_overview
 from donkey_aicc.evaluation.figures.reliability import draw_reliability
 from donkey_aicc.evaluation.figures.severity import draw_severity
+from donkey_aicc.evaluation.tables import Beside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

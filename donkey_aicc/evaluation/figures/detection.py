@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from donkey_aicc.evaluation.beside import NOBODY, Beside
 from donkey_aicc.evaluation.figures.style import INK, PALE, SCORE_COLOURS, condition_colour, new_figure, panels
+from donkey_aicc.evaluation.tables import NOBODY, Beside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

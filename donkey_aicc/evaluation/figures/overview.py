@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from donkey_aicc.evaluation.beside import NOBODY, Beside
 from donkey_aicc.evaluation.figures.style import INK, PALE, method_colour, new_figure, panels
+from donkey_aicc.evaluation.tables import NOBODY, Beside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import BASELINES, OURS
-from donkey_aicc.evaluation.beside import NOBODY, Beside
 from donkey_aicc.evaluation.figures.style import INK, PALE, method_colour, new_figure, panels
 from donkey_aicc.evaluation.methods import HEATED_TO_OURS, PLUS
+from donkey_aicc.evaluation.tables import NOBODY, Beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
