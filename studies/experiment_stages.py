@@ -144,20 +144,32 @@ def score_for_test(experiment: Experiment) -> None:
 
 
 def _score_to(experiment: Experiment, bundle: Bundle, name: str, sequences: Callable[[], list[Drive]]) -> None:
-    path = experiment.layout.scores(name)
-    if path.exists():
-        return
-    preset = experiment.preset
-    table = score_drives(
-        bundle,
-        sequences(),
-        settings=preset.scoring,
-        batch=preset.batch,
-        workers=experiment.workers,
-        dask_address=experiment.cluster,
-        title=f"scoring {name}",
-    )
-    table.save(path)
+    score_file(experiment.layout, bundle, name, sequences, experiment.preset, experiment.workers, experiment.cluster)
+
+
+def score_file(
+    layout: Layout,
+    bundle: Bundle,
+    name: str,
+    drives: Callable[[], list[Drive]],
+    preset: ExperimentPreset,
+    workers: int,
+    cluster: str | None = None,
+) -> ScoreTable:
+    """The scores of the drives, from their file where it is there already."""
+    path = layout.scores(name)
+    if not path.exists():
+        table = score_drives(
+            bundle,
+            drives(),
+            settings=preset.scoring,
+            batch=preset.batch,
+            workers=workers,
+            dask_address=cluster,
+            title=f"scoring {name}",
+        )
+        table.save(path)
+    return ScoreTable.load(path)
 
 
 def without_warm_up(drives: list[Drive], bundle: Bundle) -> list[Drive]:

@@ -16,13 +16,12 @@ from donkey_aicc.faults.driven import parameters
 from donkey_aicc.faults.protocols import LatencyParameters
 from donkey_aicc.files import write_json
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.simulator.driving import Marshal
 from donkey_aicc.simulator.record_drives import DrivePlan, record
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.load import load_drives
-from studies.experiment_stages import RATE_HZ, Experiment
+from studies.experiment_stages import RATE_HZ, Experiment, score_file
 from studies.loop_comparison import OPEN_LOOP, Loops, compare_loops
 from studies.loop_figure import draw_loops
 
@@ -105,18 +104,7 @@ def _score(experiment: Experiment, trials: list[Trial]) -> None:
     folder = layout.protocol(OPEN_LOOP)
     loaded = load_drives([folder], tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=layout.cache)
     for name, sequences in in_both_loops(first_segments(loaded.sequences), trials).items():
-        path = layout.scores(f"loops_{name}")
-        if path.exists():
-            continue
-        table = score_drives(
-            bundle,
-            sequences,
-            settings=experiment.preset.scoring,
-            batch=experiment.preset.batch,
-            workers=experiment.workers,
-            title=f"scoring loops, {name}",
-        )
-        table.save(path)
+        score_file(layout, bundle, f"loops_{name}", sequences.copy, experiment.preset, experiment.workers)
 
 
 def first_segments(sequences: list[Drive]) -> dict[str, Drive]:

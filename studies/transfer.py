@@ -12,11 +12,10 @@ from typing import Any
 from donkey_aicc.calibration.calibrating import calibration_drives
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.load import load_drives
-from studies.experiment_stages import FITTED_ON, settled, without_warm_up
+from studies.experiment_stages import FITTED_ON, score_file, settled, without_warm_up
 from studies.layout import ABOUT, Layout, claim
 from studies.study_presets import PRESETS, ExperimentPreset
 
@@ -73,11 +72,13 @@ def run_transfer(transfer: Transfer) -> dict[str, Any]:
     nominal = calibration_drives(
         Bundle.load(transfer.drives_of.bundle), _load(transfer, bundle, transfer.drives_of.nominal), "test"
     )
-    test = settled(_scored(transfer, bundle, "test", nominal), transfer.preset.settled_frames)
+    test = settled(
+        score_file(transfer.out, bundle, "test", nominal.copy, transfer.preset, transfer.workers), transfer.preset.settled_frames
+    )
     ood = {}
     for protocol in transfer.preset.runs:
         faulty = without_warm_up(_load(transfer, bundle, transfer.drives_of.protocol(protocol)), bundle)
-        ood[protocol] = _scored(transfer, bundle, f"ood_{protocol}", faulty)
+        ood[protocol] = score_file(transfer.out, bundle, f"ood_{protocol}", faulty.copy, transfer.preset, transfer.workers)
     calibration, augmented, driven = (ScoreTable.load(transfer.bundle_of.scores(name)) for name in FITTED_ON)
     about = transfer.about()
     results = evaluate(
@@ -99,18 +100,3 @@ def run_transfer(transfer: Transfer) -> dict[str, Any]:
 def _load(transfer: Transfer, bundle: Bundle, folder: Path) -> list[Drive]:
     manifest = bundle.manifest
     return load_drives([folder], tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=transfer.out.cache).sequences
-
-
-def _scored(transfer: Transfer, bundle: Bundle, name: str, drives: list[Drive]) -> ScoreTable:
-    path = transfer.out.scores(name)
-    if not path.exists():
-        table = score_drives(
-            bundle,
-            drives,
-            settings=transfer.preset.scoring,
-            batch=transfer.preset.batch,
-            workers=transfer.workers,
-            title=f"scoring {name}",
-        )
-        table.save(path)
-    return ScoreTable.load(path)

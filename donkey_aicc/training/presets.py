@@ -8,13 +8,17 @@ from donkey_aicc.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class VaeSettings:
+class SafetySettings:
     epochs: int
     batch: int
     lr: float
     lr_final: float = 1e-6
     weight_decay: float = 1e-5
     clip: float = 1.0
+
+
+@dataclass(frozen=True)
+class VaeSettings(SafetySettings):
     frames: int = 0  # per epoch, drawn anew in each; 0: all
     beta: float = 1e-4  # weight of the KL term per latent value against the squared error per pixel
 
@@ -34,16 +38,6 @@ class DynamicsSettings:
     forcing_epochs: float = 2 / 3  # share of the epochs over which teacher forcing fades from 1 to 0
     curriculum_epochs: float = 0.5  # share of the epochs over which the predicted stretch grows to `target`
     first_target: int = 10  # predicted stretch in the first epoch
-
-
-@dataclass(frozen=True)
-class SafetySettings:
-    epochs: int
-    batch: int
-    lr: float
-    lr_final: float = 1e-6
-    weight_decay: float = 1e-5
-    clip: float = 1.0
 
 
 @dataclass(frozen=True)
