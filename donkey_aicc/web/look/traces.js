@@ -2,7 +2,7 @@
 // Where there is room, name and value stand beside the strip, to be read from afar; else above it.
 import { colours, font, known, prepare, textSize } from "./canvas.js";
 
-const BESIDE = 12, WIDE = 32; // widths in letters' heights
+const BESIDE = 12, IN_LINE = 15, WIDE = 32; // widths in letters' heights
 
 // rows: [{ name, of: (moment) => number, from, to, colour }]. Moments are in order of t (seconds).
 export class Traces {
@@ -17,13 +17,14 @@ export class Traces {
     if (!paper) return;
     const { g, width, height } = paper, colour = colours(), size = textSize();
     const top = size + 8, each = (height - top) / this.rows.length;
-    const left = width > WIDE * size ? BESIDE * size : 0;
+    const low = each - 12 < 2.4 * size; // no room for two lines beside a strip
+    const left = width > WIDE * size ? (low ? IN_LINE : BESIDE) * size : 0;
     const x = (t) => left + ((t - begin) / (end - begin)) * (width - left);
     this.shade(g, moments, x, left, width, height, size, colour);
     const shown = cursor === null ? moments[moments.length - 1] : cursor;
     this.rows.forEach((row, number) => {
-      const low = top + (number + 1) * each - 5, tall = left ? each - 12 : each - size - 12;
-      const y = (value) => low - (Math.min(Math.max(value, row.from), row.to) - row.from) / (row.to - row.from) * tall;
+      const bottom = top + (number + 1) * each - 5, tall = left ? each - 12 : each - size - 12;
+      const y = (value) => bottom - (Math.min(Math.max(value, row.from), row.to) - row.from) / (row.to - row.from) * tall;
       g.strokeStyle = colour.rule;
       g.lineWidth = 1;
       for (const level of row.from < 0 ? [row.from, 0, row.to] : [row.from, row.to]) line(g, left, y(level), width, y(level));
@@ -47,7 +48,7 @@ export class Traces {
       g.stroke();
       g.restore();
       const value = shown ? row.of(shown) : null;
-      label(g, row, known(value) ? value.toFixed(2) : "–", { left, low, tall, size, colour });
+      label(g, row, known(value) ? value.toFixed(2) : "–", { left, bottom, tall, size, colour, low });
     });
     if (cursor !== null) {
       g.strokeStyle = colour.ink;
@@ -92,19 +93,19 @@ export class Traces {
 }
 
 // Beside the strip in its colour, the value large; or above it.
-function label(g, row, text, { left, low, tall, size, colour }) {
+function label(g, row, text, { left, bottom, tall, size, colour, low }) {
   g.fillStyle = colour.ink;
   if (!left) {
     g.font = font(size, "600");
-    outlined(g, `${row.name}  ${text}`, 4, low - tall - 3, colour.card);
+    outlined(g, `${row.name}  ${text}`, 4, bottom - tall - 3, colour.card);
     return;
   }
-  const large = Math.min(1.9 * size, 0.55 * tall), middle = low - tall / 2;
+  const large = low ? 1.1 * size : Math.min(1.9 * size, 0.55 * tall), middle = bottom - tall / 2;
   g.font = font(size, "600");
-  g.fillText(row.name, 0, middle - 0.15 * size);
+  g.fillText(row.name, low ? 3.2 * size : 0, middle + (low ? 0.4 : -0.15) * size);
   g.fillStyle = colour[row.colour];
   g.font = font(large, "700");
-  g.fillText(text, 0, middle + large);
+  g.fillText(text, 0, middle + (low ? 0.4 * size : large));
 }
 
 function line(g, x1, y1, x2, y2) {
