@@ -155,7 +155,7 @@ def _too_few(purpose: str, sequences: Listing[Drive], units: int, needed: int, m
         )
     frames = sum(len(sequence) for sequence in sequences)
     what = f"stretches at least {method.guard_s:.1f} s apart" if method.mode == GAP else f"blocks of {SHORTEST_BLOCK} frames"
-    return f"{purpose} needs at least {needed} {what}, got {units} from {frames} frames; record more, or allow --split auto"
+    return f"{purpose} needs at least {needed} {what}, got {units} from {frames} frames; record longer or more drives"
 
 
 def _assert_apart(sides: dict[str, list[Drive]], whole_sessions: bool) -> None:

@@ -10,7 +10,7 @@ from donkey_aicc.calibration.calibrating import Augmented, build_augmented, cali
 from donkey_aicc.calibration.catalogue import DEFAULT_METHOD
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.severity_ladder import FamilyLadder
-from donkey_aicc.files import read_json, write_json
+from donkey_aicc.files import read_json, sha256_of, write_json
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.manifest import CONTEXT, HISTORY, SINGLE
 from donkey_aicc.scoring.parallel import score_drives
@@ -53,9 +53,21 @@ def train(study: RealCar) -> None:
         tau=loaded.tau,
         lane_half_width=loaded.lane_half_width,
         predictor=PREDICTORS[study.predictor],
-        data={"study": study.about(), "tubs": sorted({drive.tub for drive in loaded.sequences})},
+        data=_origin(study, loaded),
     )
     train_bundle(loaded.sequences, plan, _split(loaded.sequences, study.seed))
+
+
+def _origin(study: RealCar, loaded: LoadedData) -> dict[str, object]:
+    """What `info` says of the bundle's tubs and labels."""
+    sources = ", ".join(sorted({tub.label_source for tub in loaded.report.tubs}))
+    found: dict[str, object] = {
+        "study": study.about(),
+        "tubs": sorted({drive.tub for drive in loaded.sequences}),
+        "labels": sources,
+    }
+    file = {} if study.labels is None else {"name": study.labels.name, "sha256": sha256_of(study.labels)}
+    return found | {"label_file": file}
 
 
 def _split(drives: list[Drive], seed: int) -> Split:
