@@ -1,20 +1,24 @@
 """How long a fault that is over is still seen: by the alarm, by the confidence, and by the paper's rho, which looks back 5 s."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.calibration.past_faults import PastFaults
+from donkey_aicc.evaluation.metrics import ece_binary, nll
 from donkey_aicc.faults.fault import Fault, make_fault
 from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.nets.runtime import open_runtime
 from donkey_aicc.simulator.drivers import nominal_driver
 from donkey_aicc.simulator.driving import USER_MODE, Marshal, drive
 from donkey_aicc.simulator.record_drives import world_at_start
+from donkey_aicc.tubs.labels import horizon_labels, safe_from_cte
 from studies.governor.governed_car import GovernedCar
 
 BEGIN, FRAMES, AFTER = 150, 60, 140  # nominal, under the fault, behind it
@@ -48,11 +52,14 @@ class Return:
     confidence_s: float | None
     rho_s: float | None
     stayed_in_lane: bool  # until 2 s after the fault: else the car itself is not where it usually is
+    # (3, frames, K) behind the fault, as long as the context remembers it: confidence, the same if it did not forget, label
+    judged: np.ndarray | None = None
 
 
 def return_of(bundle: Path, track: str, fault: str, seed: int, pilot: str | None, grade: str) -> Return:
     """Drive it and watch. Only faults of the camera and of the commands can end by themselves."""
-    calibrator = load_calibrator(Bundle.load(bundle), grade)
+    nets = Bundle.load(bundle)
+    calibrator = load_calibrator(nets, grade)
     car = GovernedCar(open_runtime(bundle), calibrator, {})
     car.keeps_watching = True
     assert calibrator.alarm is not None  # GovernedCar has looked
@@ -62,6 +69,7 @@ def return_of(bundle: Path, track: str, fault: str, seed: int, pilot: str | None
     levels: list[str] = []
     offs: list[float] = []
     scores: list[tuple[float, float, float, float]] = []
+    confidences: list[np.ndarray] = []
 
     def source(episode: int) -> Fault | None:
         if len(levels) < BEGIN or episode:
@@ -81,6 +89,7 @@ def return_of(bundle: Path, track: str, fault: str, seed: int, pilot: str | None
         plain = {"rho": car.scores.get("rho", 0.0), "delta": car.scores.get("delta", 0.0)}
         seen = past.step(np.array([np.nan if value is None else value for value in car.signs]), plain) if car.signs else plain
         scores.append((plain["rho"], plain["delta"], seen["rho"], seen["delta"]))
+        confidences.append(_confidences(calibrator, car, [seen, plain]))
     end, found = BEGIN + FRAMES, np.array(scores)
     before = found[BEGIN - 40 : BEGIN].max(axis=0) + SLACK
     return Return(
@@ -91,7 +100,27 @@ def return_of(bundle: Path, track: str, fault: str, seed: int, pilot: str | None
         confidence_s=_first((found[end:, 2:] <= before[2:]).all(axis=1).tolist()),
         rho_s=_first((found[end:, 0] <= before[0]).tolist()),
         stayed_in_lane=len(offs) >= end + 40 and max(offs[BEGIN : end + 40]) <= 0.0,
+        judged=_judged(np.array(confidences), np.array(offs) + world.track.half_width_m, nets.manifest, calibrator, end),
     )
+
+
+def _confidences(calibrator: Calibrator, car: GovernedCar, readings: Sequence[Mapping[str, float]]) -> np.ndarray:
+    """(readings, K) of one frame."""
+    known = [{**car.scores, **reading} for reading in readings]
+    columns = {name: np.array([each.get(name, 0.0) for each in known]) for name in calibrator.score_names}
+    p = np.array([car.p_tta if calibrator.uses_tta else car.p_safe] * len(known))
+    return calibrator.calibrate_all(p, columns, car.horizons)
+
+
+def _judged(
+    confidences: np.ndarray, cte_m: np.ndarray, manifest: Manifest, calibrator: Calibrator, end: int
+) -> np.ndarray | None:
+    """cte_m: (frames,) distance from the middle of the lane; the calibrator knows how far back the scores look."""
+    if manifest.tau is None or len(cte_m) <= end:
+        return None
+    labels = horizon_labels(safe_from_cte(cte_m, manifest.tau), np.array(manifest.horizons))
+    rows = slice(end, end + calibrator.settings.context)
+    return np.stack([*confidences[rows].swapaxes(0, 1), labels[rows]])
 
 
 def _first(back: list[bool]) -> float | None:
@@ -111,7 +140,20 @@ def markdown(found: Sequence[Return]) -> str:
         cells += [_median([getattr(one, name) for one in inside]) for name in ("alarm_s", "confidence_s", "rho_s")]
         cells.append(_median([one.alarm_s for one in own if not one.stayed_in_lane]))
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + f"\n\n{_judgement(found)}\n"
+
+
+def _judgement(found: Sequence[Return]) -> str:
+    """How well the confidence is calibrated behind faults that the alarm saw, with forgetting and without."""
+    parts = [one.judged for one in found if one.seen and one.judged is not None]
+    if not parts:
+        return "no frame behind a fault that was seen"
+    forgetting, plain, labels = np.concatenate(parts, axis=1)
+    known, words = np.isfinite(labels), []
+    for name, p in (("forgets", forgetting), ("does not", plain)):
+        ece, loss = ece_binary(p[known], labels[known]).value, nll(p[known], labels[known]).value
+        words.append(f"{name}: ECE {ece:.3f}, NLL {loss:.3f}")
+    return f"The confidence behind the fault, {labels.shape[1]} frames, all horizons. It {'; it '.join(words)}."
 
 
 def _median(values: Sequence[float | None]) -> str:

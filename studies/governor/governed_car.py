@@ -69,9 +69,9 @@ class GovernedCar:
             statistics=calibrator.statistics,
             score_names=(*calibrator.score_names, "tta_spread"),
         )
-        self._horizons = [int(step) for step in runtime.horizons]
+        self.horizons = [int(step) for step in runtime.horizons]
         self._model = alarm
-        self._alarm = DepartureAlarm(alarm, tuple(self._horizons), max_age_s=math.inf)
+        self._alarm = DepartureAlarm(alarm, tuple(self.horizons), max_age_s=math.inf)
         self._rivals, self.ask = dict(governors), ask
         self.keeps_watching = False  # even when no governor listens any more
         self.sit_down()
@@ -84,6 +84,8 @@ class GovernedCar:
         self.hazard: list[float] = []
         self.scores: dict[str, float] = {}
         self.signs: list[float | None] | None = None
+        self.p_safe: list[float] = []  # of the prediction, plain and over the views
+        self.p_tta: list[float] = []
 
     def _seat(self, rival: Rival | None) -> Seat:
         alarm = self._model
@@ -123,13 +125,13 @@ class GovernedCar:
         """The throttle that each governor would send."""
         rho, delta, age_s, _, state, scores, self.signs = self._newest.run()
         self.scores = {**scores, "rho": rho, "delta": delta} if scores else {}
-        p_tta, p_safe, frame_scores = self._tta.run(seen, command[0])
+        p_tta, p_safe, frame_scores = self.p_tta, self.p_safe, _ = self._tta.run(seen, command[0])
         self.hazard, self.level, reason = self._alarm.run(self.signs, p_tta, frame_scores, state, age_s)
         known = {**frame_scores, **self.scores} if scores else {}
         throttles = {}
         for name, seat in self.seats.items():
             seat.level, seat.reason = self.level, reason
             if seat.rival is not None and seat.policy is not None:
-                seat.level = seat.policy.step(seat.rival.score(p_safe, p_tta, known, self._horizons))
+                seat.level = seat.policy.step(seat.rival.score(p_safe, p_tta, known, self.horizons))
             throttles[name], seat.action = seat.governor.run(seat.level, self.hazard, command[1], PILOT)
         return throttles

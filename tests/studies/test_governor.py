@@ -1,6 +1,7 @@
 """The governor study: its loop is the car's loop, it goes on where it was, and its table counts right."""
 
 import json
+import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -137,13 +138,28 @@ def test_a_rival_acts_on_its_own_score(bundle_path):
     assert car(frame, (0.0, 0.5)) == (0.0, 0.5) and calm.score([], [], {}, []) == 0.0
 
 
-def test_a_fault_that_is_over_is_watched_until_it_is_forgotten(bundle_path, monkeypatch):
+def test_a_fault_that_is_over_is_watched_until_it_is_forgotten(bundle_path, monkeypatch, tmp_path):
     for name, frames in (("BEGIN", 60), ("FRAMES", 20), ("AFTER", 50)):
         monkeypatch.setattr(after_fault, name, frames)
-    found = after_fault.return_of(bundle_path, "loop", "dark:5", 1, None, "full")
+    labelled = shutil.copytree(bundle_path, tmp_path / "labelled")
+    manifest = json.loads((labelled / "manifest.json").read_text())
+    (labelled / "manifest.json").write_text(json.dumps(manifest | {"tau": 0.05}))
+    found = after_fault.return_of(labelled, "loop", "dark:5", 1, None, "full")
+    context, horizons = manifest["context"], manifest["horizons"]
+    assert found.judged.shape == (3, context, len(horizons)) and set(found.judged[2].ravel()) <= {0.0, 1.0}
     assert found.seen and found.alarm_s is not None and 0.3 < found.alarm_s < 2.0
     left = replace(found, stayed_in_lane=False, alarm_s=None)
-    assert "| dark:5 | 1 of 2 | " in after_fault.markdown([replace(found, stayed_in_lane=True), left])
+    page = after_fault.markdown([replace(found, stayed_in_lane=True), left])
+    assert "| dark:5 | 1 of 2 | " in page
+
+
+def test_the_forgetting_confidence_is_judged_behind_the_fault():
+    """Made up: it forgot and said 0.9; without forgetting it would have said 0.5. Unknown labels do not count."""
+    labels = np.array([[1.0, 1.0], [1.0, np.nan]])
+    judged = np.stack([np.full((2, 2), 0.9), np.full((2, 2), 0.5), labels])
+    one = after_fault.Return("dark:3", 0, True, 0.5, 0.5, 5.0, True, judged)
+    page = after_fault.markdown([one, replace(one, seen=False, judged=1.0 - judged)])
+    assert "2 frames, all horizons. It forgets: ECE 0.100, NLL 0.105; it does not: ECE 0.500, NLL 0.693." in page
 
 
 def made_up(governor, protocol, severity, seed, **outcome):
