@@ -42,7 +42,7 @@ TARGETS = {
     "parts/frame_intake.py": ["parts/test_frame_intake.py"],
     "parts/monitor_stream.py": ["parts/test_frame_intake.py", "parts/test_backlog.py", _SCENARIOS],
     "parts/backlog.py": ["parts/test_backlog_alone.py"],
-    "parts/world_model_scorer.py": [_SCORER, _SCENARIOS],
+    "parts/world_model_scorer.py": ["parts/test_scorer_thread.py", _SCORER, _SCENARIOS],
     "calibration/anomaly_temperature.py": ["parts/test_anomaly_calibrator.py", "calibration/test_fits.py"],
     "scoring/stream.py": ["scoring/test_stream.py"],
 }
