@@ -7,6 +7,7 @@ from typing import Any
 from donkey_aicc.evaluation.methods import METHODS
 from donkey_aicc.files import write_atomic
 from studies.real_car.natural_shift import ROWS
+from studies.real_car.plan import SHIFTS
 
 OPENING = """# A real car
 
@@ -14,6 +15,10 @@ Made by `python -m studies real-car` (size `{size}`, predictor `{predictor}`) fr
 Data: {data}. {source}
 
 Scores: {samples} dropout samples, a rollout of {rollout_steps} frames every {rollout_every}, {views} views.
+
+For your own car: `python -m studies real-car --data TUB --labels labels.csv --out run --page run/page.md`. A run that was
+stopped goes on. Further tubs (`--another-day`, `--another-track` or `--another-room`, each with TUB or TUB,LABELS.csv) can be
+added to a finished run, and only they are scored then. A tub that cannot be used is named with the reason.
 
 The nets are trained on one part of the drives. Everything below is measured on other drives of the same recording, or on
 other tubs. Intervals are 95 % and come from resampling whole drives.
@@ -144,7 +149,7 @@ def _calibration(results: dict[str, Any]) -> str:
 def _shifts(results: dict[str, Any]) -> str:
     if not results["shifts"]:
         return "## Natural shift\n\nNo further tub was given.\n"
-    parts = ["## Natural shift\n\nOOD AUROC of each score against nominal held-out frames:\n"]
+    parts = ["## Natural shift\n\nOOD AUROC of each score against nominal held-out frames:\n", *_not_given(results["shifts"])]
     known = {name: found for name, found in results["shifts"].items() if "auroc" in found}
     parts += [f"{name}: {found['reason']}\n" for name, found in results["shifts"].items() if name not in known]
     if known:
@@ -160,6 +165,11 @@ def _shifts(results: dict[str, Any]) -> str:
             )
         )
     return "\n".join(parts)
+
+
+def _not_given(shifts: dict[str, Any]) -> list[str]:
+    missing = [kind.replace("_", " ") for kind in SHIFTS if not any(name.startswith(kind) for name in shifts)]
+    return [f"No tub of {' or '.join(missing)} was given.\n"] if missing else []
 
 
 def _other_rates(nominal_hz: float | None, known: dict[str, Any]) -> list[str]:

@@ -133,6 +133,7 @@ def test_goals_say_what_was_measured_and_the_page_shows_it(shifted, results, tmp
         "0.930 [0.800, 0.950]",
         "delta | 30.0 %",
         "too short",
+        "No tub of another day was given",
         "open loop",
     ):
         assert words in text
