@@ -20,14 +20,19 @@ class Nets:
 
     def __init__(self):
         self.leave = threading.Semaphore(0)
-        self.grade, self.made, self.begun, self.seen = "full", 0, 0, []
+        self.grade, self.made, self.begun, self.seen, self.dies = "full", 0, 0, [], False
+        self.thread = None  # the newest
 
     def __call__(self, pause=None):
-        self.made += pause is not None
+        if pause is not None:
+            self.thread = threading.current_thread()
+            self.made += 1
         return self
 
     def take(self, frame, unseen=()):
         self.begun += 1
+        if self.dies:
+            raise MemoryError("the thread dies")
         assert self.leave.acquire(timeout=PATIENCE_S)
         self.seen.append((frame.number, [each.number for each in unseen]))
         return Scored(frame.time_s, "ok", 0.1, 0.2, {"rho": 0.1}, grade=self.grade)
@@ -114,6 +119,23 @@ def test_a_thread_that_hangs_is_missed_after_ten_seconds_if_frames_wait(make_car
     assert car.tick(10.0)[4] == "ok"
     assert car.tick()[4] == "scorer down" and car.scorer.counts.restarts == 1
     assert car.tick(0.9)[4] == "scorer down" and car.scorer.counts.restarts == 1
+
+
+def test_a_thread_that_dies_is_replaced_at_most_once_a_second(make_car, monkeypatch):
+    monkeypatch.setattr(threading, "excepthook", lambda *_: None)
+    car = make_car().start()
+    car.nets.dies = True
+    car.tick()
+
+    def restarts_after(seconds):
+        wait_until(lambda: car.nets.begun == car.nets.made and not car.nets.thread.is_alive())
+        made, now = car.nets.made, car.scorer.counts.restarts
+        assert car.tick(seconds)[4] == "scorer down"
+        new = car.scorer.counts.restarts - now
+        wait_until(lambda: car.nets.made == made + new)
+        return new
+
+    assert [restarts_after(seconds) for seconds in (TICK_S, 0.5, 0.25, 0.25, 0.75, 0.5)] == [1, 0, 0, 1, 0, 1]
 
 
 def test_too_slow_for_four_seconds_it_goes_on_one_grade_lower_until_there_is_none(make_car, small, caplog):
