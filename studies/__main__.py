@@ -9,6 +9,7 @@ COMMANDS = {
     "experiment": "record, train, calibrate and evaluate in the embedded simulator, down to the report",
     "transfer": "judge the bundle of one experiment on the drives of another, such as another track",
     "results": "take in finished experiments and write the results pages from all of them",
+    "alarm-drives": "the bundle of an experiment with an alarm whose thresholds come from further nominal laps",
     "governor": "drive under every fault with and without the governor, at the same nominal cost as its rivals",
     "after-fault": "how long a fault of three seconds is still seen when it is over, by the alarm, the confidence and rho",
     "protocols": "measure what each injected fault does to the driving, severity by severity",

@@ -189,13 +189,17 @@ def calibrate(experiment: Experiment) -> None:
     bundle = Bundle.load(layout.bundle)
     if bundle.calibrator_path.exists():
         return
-    stored_ladders = read_json(layout.ladders, f"remove {layout.ladders.parent} and run again")
-    ladders = {family: FamilyLadder.from_json(stored) for family, stored in stored_ladders.items()}
-    augmented = Augmented(ScoreTable.load(layout.scores("augmented")), ladders, ScoreTable.load(layout.scores("driven")))
-    calibration = ScoreTable.load(layout.scores("calibration"))
-    result = calibrate_bundle(bundle, calibration, augmented, experiment.preset.scoring, DEFAULT_METHOD, experiment.model_seed)
+    result = calibrate_bundle(bundle, *tables_to_fit(layout), experiment.preset.scoring, DEFAULT_METHOD, experiment.model_seed)
     for warning in result.about["warnings"]:
         print(f"   note: {warning}")
+
+
+def tables_to_fit(layout: Layout) -> tuple[ScoreTable, Augmented]:
+    """What `score_for_fit` has left: calibration drives, and D_aug as made and as driven."""
+    stored_ladders = read_json(layout.ladders, f"remove {layout.ladders.parent} and run again")
+    ladders = {family: FamilyLadder.from_json(stored) for family, stored in stored_ladders.items()}
+    nominal, augmented, driven = (ScoreTable.load(layout.scores(name)) for name in FITTED_ON)
+    return nominal, Augmented(augmented, ladders, driven)
 
 
 def settled(nominal: ScoreTable, frames: int) -> ScoreTable:

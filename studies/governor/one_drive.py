@@ -145,7 +145,6 @@ def _leave(code: int) -> None:
 
 
 def _fresh(car: GovernedCar | None) -> dict[str, Outcome]:
-    """The drive without a governor last: what waits for it knows by its file that the others are there."""
     return {name: Outcome() for name in (*(() if car is None else car.governors), OFF)}
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,8 @@ def run_track(
     jobs = []
     for seed in range(max(preset.seeds, preset.nominal_drives)):
         cases = cases_of(preset, track, seed, frames)
-        if not _file(out, cases[0]).exists():
+        wanted = (replace(case, governor=name) for case in (cases[0], *cases[1]) for name in preset.governors)
+        if not all(_file(out, case).exists() for case in wanted):
             jobs.append((bundle_path, grade, cases, rivals, out, pilot, preset, frames))
     done: Iterable[Any] = (_drive(*job) for job in jobs) if workers == 1 else in_workers(_drive, jobs, workers)
     for _ in progress(done, f"drives on {track}", total=len(jobs), unit="seed"):
@@ -96,7 +97,7 @@ def _drive(
     preset: GovernorPreset,
     nominal_frames: int,
 ) -> int:
-    """All drives of one seed; the nominal one without a governor is stored last. Returns the seed."""
+    """All drives of one seed. Returns the seed."""
     import cv2
 
     cv2.setNumThreads(0)  # its threads would not survive a fork

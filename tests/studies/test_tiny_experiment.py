@@ -7,7 +7,10 @@ import sys
 
 import pytest
 
+import studies.__main__ as studies
+from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.bundle import Bundle
 from studies.transfer import plan_transfer
 
 
@@ -85,3 +88,14 @@ def test_an_unfinished_experiment_cannot_be_transferred(finished, tmp_path):
     (tmp_path / "exp" / "experiment.json").write_text("{}", encoding="utf-8")
     with pytest.raises(AiccError, match="manifest.json is missing"):
         plan_transfer(finished[0], tmp_path / "exp", tmp_path / "out")
+
+
+def test_further_laps_set_the_thresholds_of_its_alarm(finished, tmp_path, monkeypatch):
+    out, _ = finished
+    monkeypatch.setenv("DONKEY_AICC_CACHE", str(tmp_path / "cache"))
+    before = (out / "bundle" / "calibrator.json").read_bytes()
+    laps = out / "data" / "nominal"
+    assert studies.main(["alarm-drives", "--experiment", str(out), "--laps", str(laps), "--out", str(tmp_path / "bundle")]) == 0
+    own, further = (load_calibrator(Bundle.load(path), "light").alarm for path in (out / "bundle", tmp_path / "bundle"))
+    assert not own.strict and further.strict and further.danger.drives == len(list(laps.iterdir()))
+    assert (out / "bundle" / "calibrator.json").read_bytes() == before
