@@ -50,13 +50,14 @@ def read_calibrator_file(bundle: "BundleFolder") -> dict[str, Any]:
     return stored
 
 
-def load_calibrator(bundle: "BundleFolder", grade: str = FULL) -> Calibrator:
-    """The bundle's fitted calibrator of that grade; `.settings` says how its scores are to be computed.
+def load_calibrator(bundle: "BundleFolder", grade: str | None = None) -> Calibrator:
+    """The bundle's fitted calibrator of that grade, or of its best one; `.settings` says how its scores are to be computed.
 
     One whose numbers would turn the meaning of confidence round is refused.
     """
-    one_of("grade", grade, GRADES)
     grades = _by_grade(bundle, read_calibrator_file(bundle))
+    grade = grade or next((each for each in GRADES if each in grades), FULL)
+    one_of("grade", grade, GRADES)
     again = AGAIN.format(folder=bundle.path)
     if grade not in grades:
         raise AiccError(f"{bundle.calibrator_path} has no grade {grade}, only {', '.join(grades)}; {again}")
@@ -74,11 +75,11 @@ def fitted_grades(bundle: "BundleFolder") -> tuple[str, ...]:
     return tuple(grade for grade in GRADES if grade in found)
 
 
-def score_settings(bundle: "BundleFolder", grade: str = FULL) -> ScoreSettings:
+def score_settings(bundle: "BundleFolder", grade: str | None = None) -> ScoreSettings:
     """How to score with this bundle: as its calibrator was fitted, or with the defaults if it has none."""
     if bundle.calibrator_path.is_file():
         return load_calibrator(bundle, grade).settings
-    return ScoreSettings(context=bundle.manifest.context).at_grade(grade)
+    return ScoreSettings(context=bundle.manifest.context).at_grade(grade or FULL)
 
 
 def _by_grade(bundle: "BundleFolder", stored: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc import channels
+from donkey_aicc.car.bundles import known_bundle, safe_in_words
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.errors import AiccError, ConfigError, one_of
 from donkey_aicc.nets.pilot_file import WEIGHTS_NAME
@@ -103,9 +104,12 @@ def port_problem(port: int) -> str | None:
 def tub_metadata(cfg: Any, config: AiccConfig) -> list[str]:
     """What the tub notes about the whole drive: the owner's METADATA, and of a simulated car where it drove.
 
+    safe: what the monitor's probabilities are about, in words.
     step_s: what one record is in the simulated world, however long the computer took for it.
     """
     known = list(getattr(cfg, "METADATA", []))
+    if config.bundle is not None and (safe := safe_in_words(known_bundle(config.bundle))):
+        known.append(f"safe:{safe}")
     if not config.sim:
         return known
     from donkey_aicc.simulator.tracks import make_track

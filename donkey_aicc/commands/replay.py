@@ -20,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compare-bundle", metavar="B2", help="bundle of the second drive (default: B); alone: TUB again, with B2"
     )
-    parser.add_argument("--grade", help="grade of scores to compute: full (default), or half or light, which take less time")
+    parser.add_argument(
+        "--grade", help="grade of computed scores: full, half or light, which takes less time (default: the best)"
+    )
     parser.add_argument("--part", metavar="FROM-TO", help="only these seconds of the drive, such as 60-90")
     parser.add_argument("--movie", metavar="FILE", help="write a movie instead of opening a page: .mp4 or .gif")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained HTML file to send to somebody")
@@ -102,12 +104,11 @@ def _load_one(
     from donkey_aicc.car.bundles import bundle_path, safe_in_words, trained_in_simulator
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.replay.pictures import Heat
-    from donkey_aicc.scoring.settings import FULL
 
     bundle = Bundle.load(bundle_path(bundle_name))
     if trained_in_simulator(bundle.manifest) and run.track is None:
         run = replace(run, notes=(*run.notes, FOREIGN))
-    scored = score_run(run, bundle, args.cache_dir, args.grade or FULL)
+    scored = score_run(run, bundle, args.cache_dir, args.grade)
     return replace(scored, safe=safe_in_words(bundle.manifest)), Heat.of(bundle)
 
 

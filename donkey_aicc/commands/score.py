@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tubs", nargs="+", metavar="TUB", help="tub folders, or folders that contain tubs")
     parser.add_argument("--bundle", required=True, metavar="BUNDLE", help="folder of the trained models")
     parser.add_argument("--out", required=True, metavar="FILE", help="score table to write: .parquet or .npz")
-    parser.add_argument("--grade", default="full", help="grade of the scores: full (default), half or light")
+    parser.add_argument("--grade", help="grade of the scores: full, half or light (default: the best it has)")
     parser.add_argument("--workers", type=int, metavar="N", help="processes, one core each (default: all cores)")
     parser.add_argument("--dask", metavar="ADDRESS", help="score on this Dask cluster instead, such as tcp://host:8786")
     parser.add_argument("--lanes", type=int, default=8, metavar="L", help="sequences that run together in a worker (default 8)")
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _normalised(table: "ScoreTable", bundle: "Bundle", grade: str) -> "dict[str, np.ndarray]":
+def _normalised(table: "ScoreTable", bundle: "Bundle", grade: str | None) -> "dict[str, np.ndarray]":
     """rho and delta as the calibrator sees them (clipped) and unclipped; a bundle without a calibrator knows no scale."""
     if not bundle.calibrator_path.is_file():
         print("the bundle has no calibrator: rho and delta stay raw. Make one with: donkey-aicc calibrate")

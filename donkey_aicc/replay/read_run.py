@@ -70,6 +70,7 @@ def read_run(path: str | Path) -> Run:
         horizons=horizons,
         notes=notes,
         track=_track(contents),
+        safe=text(contents.metadata.get("safe"))[:LONGEST_TEXT],
         scores_from="recorded during the drive" if any(name in kept for name in SCORE_COLUMNS) else "",
     )
 

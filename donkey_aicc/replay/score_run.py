@@ -1,6 +1,5 @@
 """Scores of a run by a bundle, computed on the spot or found among those computed earlier for the same pictures and weights."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.replay.alarm_again import alarm_again
 from donkey_aicc.replay.run import SCORE_COLUMNS, Run
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
-from donkey_aicc.scoring.settings import FULL
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.load import load_drives
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from donkey_aicc.calibration.base import Calibrator
     from donkey_aicc.nets.bundle import Bundle
 
-WORTH_WORKERS = 2000  # frames; for fewer, starting worker processes takes longer than they save
+LONG, PIECE = 2400, 1200  # frames: pieces of a long drive are scored side by side, which takes a third of the time
 
 
 def require_scores(run: Run) -> Run:
@@ -33,15 +31,16 @@ def require_scores(run: Run) -> Run:
     return run
 
 
-def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, grade: str = FULL) -> Run:
+def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, grade: str | None = None) -> Run:
     """The run with this bundle's scores, and its alarm if it has one, in place of recorded ones; what the car did stays."""
     from donkey_aicc.calibration.calibrator_file import load_calibrator, score_settings
     from donkey_aicc.calibration.score_cache import score_once
 
     settings = score_settings(bundle, grade)
     drives = _needed(load_drives([run.tub], tau=None, cache_dir=cache_dir).sequences, run, settings.context)
-    workers = os.cpu_count() or 1 if sum(len(drive) for drive in drives) > WORTH_WORKERS else 1
-    table = score_once(bundle, drives, settings=settings, workers=workers, cache_dir=cache_dir)
+    pieces = [piece for drive in drives for piece in _pieces(drive, settings.context)]
+    table = score_once(bundle, [piece for piece, _ in pieces], settings=settings, cache_dir=cache_dir)
+    table = _joined(table, drives, [np.arange(len(piece)) >= before for piece, before in pieces])
     columns = {"p_safe": table.p_safe, "p_tta": table.p_tta}
     status = np.where(table.valid, "ok", "warming up")
     notes = list(run.notes)
@@ -83,6 +82,30 @@ def _needed(drives: list[Drive], run: Run, context: int) -> list[Drive]:
     if not found:
         raise AiccError(f"{run.tub}: no record of this part can be scored; see: donkey-aicc check {run.tub}")
     return found
+
+
+def _pieces(drive: Drive, context: int) -> list[tuple[Drive, int]]:
+    """The drive, or its pieces, each with frames before it to look back on and how many these are.
+
+    A piece looks back on two contexts: the states of the dynamics remember more than one (docs/scoring.md).
+    """
+    if len(drive) <= LONG:
+        return [(drive, 0)]
+    found = []
+    for start in range(0, len(drive), PIECE):
+        first = max(0, start - 2 * context)
+        found.append((drive.part(first, min(start + PIECE, len(drive))), start - first))
+    return found
+
+
+def _joined(table: ScoreTable, drives: list[Drive], kept: list[np.ndarray]) -> ScoreTable:
+    """Whole drives out of their pieces' rows."""
+    whole = table.select(np.concatenate(kept))
+    return replace(
+        whole,
+        sequence=np.repeat([drive.id for drive in drives], [len(drive) for drive in drives]),
+        step=np.concatenate([np.arange(len(drive)) for drive in drives]),
+    )
 
 
 def _calibrated(table: ScoreTable, calibrator: "Calibrator") -> dict[str, np.ndarray]:

@@ -79,6 +79,8 @@ def test_every_grade_has_its_own_calibrator_and_settings(bundle, calibrator):
         load_calibrator(bundle, "half")
     with pytest.raises(AiccError, match="grade must be one of full, half, light"):
         load_calibrator(bundle, "heavy")
+    save_calibrator(bundle, [light], {})
+    assert load_calibrator(bundle).settings == score_settings(bundle) == light.settings  # the best that there is
 
 
 def test_a_file_from_before_the_grades_is_grade_full_with_the_defaults_of_then(bundle, calibrator):

@@ -31,8 +31,8 @@ def test_a_second_drive_repeats_the_first(car):
     """In one process, with the same seed: whatever a part kept would show."""
     for _ in range(2):
         assert cut.drive(car, *FAST, "--inject", "dark:4@12-20,bias:2@15-25") == 0
-    first, second = (cut.read_tub(tub)[0] for tub in tubs(car))
-    assert len(first) == LOOPS
+    (first, about), (second, _) = (cut.read_tub(tub) for tub in tubs(car))
+    assert len(first) == LOOPS and about.metadata["safe"] == "as labelled in its training"  # replay says it beside the dial
     names = {*INJECTION_CHANNELS, *MONITOR_CHANNELS, "steering", "throttle", channels.CTE} - {channels.SCORES_AGE_S}
     for one, other in zip(first, second, strict=True):
         assert {name: one[name] for name in names} == {name: other[name] for name in names}
