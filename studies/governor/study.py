@@ -62,7 +62,7 @@ def run_track(
     nominal: str,
     out: Path,
     preset: GovernorPreset,
-    pilot: str,
+    pilot: str | None,
     grade: str = LIGHT,
     workers: int = 1,
 ) -> list[dict[str, Any]]:
@@ -77,9 +77,9 @@ def run_track(
     jobs = []
     for seed in range(max(preset.seeds, preset.nominal_drives)):
         cases = cases_of(preset, track, seed, frames)
-        wanted = (replace(case, governor=name) for case in (cases[0], *cases[1]) for name in preset.governors)
-        if not all(_file(out, case).exists() for case in wanted):
-            jobs.append((bundle_path, grade, cases, rivals, out, pilot, preset, frames))
+        missing = [case for case in cases[1] if not _is_there(out, case, preset)]
+        if missing or not _is_there(out, cases[0], preset):
+            jobs.append((bundle_path, grade, (cases[0], missing), rivals, out, pilot, preset, frames))
     done: Iterable[Any] = (_drive(*job) for job in jobs) if workers == 1 else in_workers(_drive, jobs, workers)
     for _ in progress(done, f"drives on {track}", total=len(jobs), unit="seed"):
         pass
@@ -93,7 +93,7 @@ def _drive(
     cases: tuple[Case, list[Case]],
     rivals: Mapping[str, Rival],
     out: Path,
-    pilot: str,
+    pilot: str | None,
     preset: GovernorPreset,
     nominal_frames: int,
 ) -> int:
@@ -110,6 +110,10 @@ def _drive(
 
     drive_seed(*cases, car, pilot, store, nominal_frames=nominal_frames, frames=preset.frames)
     return cases[0].seed
+
+
+def _is_there(out: Path, case: Case, preset: GovernorPreset) -> bool:
+    return all(_file(out, replace(case, governor=name)).exists() for name in preset.governors)
 
 
 def _file(out: Path, case: Case) -> Path:

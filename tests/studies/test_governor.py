@@ -23,7 +23,7 @@ from studies.governor.governed_car import GovernedCar
 from studies.governor.one_drive import Case, Outcome, drive_seed, stored
 from studies.governor.picture import draw_paths
 from studies.governor.rivals import CONFIDENCE, OFF, OURS, RAW, Rival
-from studies.governor.study import PRESETS, cases_of
+from studies.governor.study import PRESETS, cases_of, run_track
 from studies.governor.table import headline, markdown, summarise, wilson
 from tests.monitor_under_test import add_calibrator, make_bundle
 
@@ -182,6 +182,17 @@ def test_the_table_counts():
     assert "| alarm and hazard | loop | 1 of 5 |" in headline(results) and "at most 1 false stop per 100" in headline(results)
     json.dumps(results, allow_nan=False)
     assert wilson(0, 0) is None and wilson(5, 10) == pytest.approx([0.237, 0.763], abs=1e-3)
+
+
+def test_only_what_is_missing_is_driven(bundle_path, tmp_path):
+    preset = replace(PRESETS["tiny"], nominal_frames=125)
+    first = run_track(bundle_path, "loop", "", tmp_path, preset, None, "full")
+    assert len(first) == 2 * (1 + 4)
+    (tmp_path / "drives" / "loop-dark5-0-off.json").unlink()
+    kept = tmp_path / "drives" / "loop-blur5-0-off.json"
+    kept.write_text(kept.read_text().replace('"frames": 10', '"frames": 7'))  # driven again, this would be gone
+    again = run_track(bundle_path, "loop", "", tmp_path, preset, None, "full")
+    assert [one["path"] for one in again] == [one["path"] for one in first] and '"frames": 7' in kept.read_text()
 
 
 def test_every_fault_begins_at_a_place_of_its_own():
