@@ -12,6 +12,7 @@ from donkey_aicc.tubs.drive import Drive
 FEW_SEQUENCES = 10
 FEW_FRAMES = 5000
 RARE_CLASS = 0.02
+FEW_LABELS = 0.2  # share of the frames
 SAME_PIXELS = 1.0  # mean absolute difference of two frames, of 255
 COLLAPSED_STD = 0.01
 BLURRED_TO_MEAN = 0.9
@@ -31,7 +32,7 @@ def data_warnings(train: Listing[Drive]) -> list[str]:
     actions = np.concatenate([sequence.actions for sequence in train])
     if float(actions[:, 0].std()) < 1e-3:
         warnings.append("the steering never changes: is it recorded from the channel that drives the car?")
-    return warnings + _label_warnings(_labels(train))
+    return warnings + _label_warnings(_labels(train), frames)
 
 
 def calibration_warnings(calibration: Listing[Drive], frames: int) -> list[str]:
@@ -69,7 +70,12 @@ def _labels(train: Listing[Drive]) -> np.ndarray:
     return safe[np.isfinite(safe)]
 
 
-def _label_warnings(known: np.ndarray) -> list[str]:
+def _label_warnings(known: np.ndarray, frames: int) -> list[str]:
+    if 0 < len(known) < FEW_LABELS * frames:
+        return [
+            f"few labels: {len(known)} of {frames} training frames have one, so expect a poor safety predictor; answer more "
+            "questions (donkey-aicc label TUB), or train --no-labels"
+        ]
     share = float(known.mean()) if len(known) else 0.5
     if min(share, 1 - share) < RARE_CLASS:
         return [f"one class is rare: {100 * share:.1f} % of the labelled frames are safe; consider another --tau"]

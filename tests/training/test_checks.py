@@ -36,6 +36,13 @@ def test_no_labels_at_all(drives):
         require_labels(bare)
 
 
+def test_ten_answers_are_too_few_to_train_on(drives):
+    few = [replace(sequence, safe=np.full(len(sequence), np.nan, dtype=np.float32)) for sequence in drives]
+    few[0].safe[:4], few[1].safe[:6] = 0.0, 1.0
+    assert warned(data_warnings(few), f"few labels: 10 of {sum(map(len, few))} training frames")
+    assert not warned(data_warnings(drives), "few labels")
+
+
 def test_identical_images(drives):
     frozen = [replace(sequence, images=np.broadcast_to(drives[0].images[:1], sequence.images.shape)) for sequence in drives]
     assert warned(data_warnings(frozen), "all images look the same")
