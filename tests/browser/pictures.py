@@ -99,7 +99,6 @@ def take_stills(browser, address, out):
 
 def take_gif(browser, address, file):
     tab, frames = opened(browser, address, "laptop", "light"), []
-    tab.page.select_option("#horizon", label="0.5 s ahead")
     drive_on(tab, CALM_S)
     for number in range(GIF_FRAMES):
         if number == GIF_START:

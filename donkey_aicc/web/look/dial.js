@@ -37,10 +37,10 @@ export class Dial {
     const percent = known(confidence) ? Math.round(100 * confidence) : null;
     this.value.style.strokeDasharray = `${percent ?? 0} 200`;
     this.number.textContent = percent === null ? "–" : `${percent} %`;
-    put(this.label, percent === null ? "" : `safe ${ahead}`);
+    put(this.label, percent === null ? "" : `safe ${ahead}: ${certainty(confidence)}`);
     put(this.meaning, percent === null || !meaning ? "" : meaning);
     const alone = this.showRaw(percent === null ? null : moment.p_safe?.[index]);
-    this.face.setAttribute("aria-label", percent === null ? "confidence not known" : `calibrated confidence: ${percent} percent safe ${ahead}${meaning && `, ${meaning}`}${alone === null ? "" : `; the predictor alone says ${alone} percent`}`);
+    this.face.setAttribute("aria-label", percent === null ? "confidence not known" : `calibrated confidence: ${percent} percent safe ${ahead}, ${certainty(confidence)}${meaning && `, ${meaning}`}${alone === null ? "" : `; the predictor alone says ${alone} percent`}`);
     const alarm = WORDS[moment.alarm] && moment.alarm !== "off" ? moment.alarm : "off";
     const status = (moment.status || "").replace(/^ok\b.*/, "").replace(/, grade \w+$/, ""); // the grade stands among the facts
     this.root.dataset.alarm = alarm;
@@ -58,6 +58,12 @@ export class Dial {
     put(this.beside, percent === null ? "" : `▾ predictor alone ${percent} %`);
     return percent;
   }
+}
+
+// A low number can be as sure as a high one; only the middle of the dial says that the monitor cannot tell.
+function certainty(p) {
+  const sure = Math.max(p, 1 - p);
+  return sure < 0.75 ? "unsure" : sure < 0.9 ? "fairly sure" : "sure";
 }
 
 function put(node, text) {
