@@ -21,24 +21,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from donkey_aicc.calibration.calibrator_file import load_calibrator
     from donkey_aicc.car.template import find_model
     from donkey_aicc.errors import one_of
     from donkey_aicc.files import write_atomic, write_json
+    from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.simulator.tracks import TRACK_NAMES, make_track
     from studies.governor.picture import draw_paths
     from studies.governor.study import PRESETS, run_track
-    from studies.governor.table import markdown, summarise
+    from studies.governor.table import about_bundle, markdown, summarise
 
     one_of("--preset", args.preset, tuple(PRESETS))
     tracks, preset, out, pilot = args.tracks or TRACK_NAMES, PRESETS[args.preset], Path(args.out), str(find_model(args.model))
     preset = replace(preset, seeds=args.seeds or preset.seeds, nominal_drives=args.laps or preset.nominal_drives)
     for track in tracks:
         make_track(track)
-    drives = []
+    drives, bundles = [], {}
     for track in tracks:
         bundle, nominal = (each.replace("{track}", track) for each in (args.bundle, args.nominal))
         drives += run_track(Path(bundle), track, nominal, out, preset, pilot, args.grade, args.workers)
-    results = {"preset": args.preset, "grade": args.grade, **summarise(drives)}
+        opened = Bundle.load(bundle)
+        if (alarm := load_calibrator(opened, args.grade).alarm) is not None:
+            bundles[track] = about_bundle(opened, alarm)
+    results = {"preset": args.preset, "grade": args.grade, "bundles": bundles, **summarise(drives)}
     write_json(out / "governor.json", results)
     write_atomic(out / "governor.md", markdown(results).encode())
     draw_paths([drive for drive in drives if drive["case"]["track"] == tracks[0]], tracks[0], out / "governor.png")

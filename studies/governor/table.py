@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from donkey_aicc.calibration.alarm import AlarmModel
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.simulator.tracks import make_track
 from studies.governor.rivals import OFF, OURS
 
@@ -49,7 +51,7 @@ def row_of(governor: str, track: str, drives: Sequence[Drive]) -> dict[str, Any]
     found["left_lane_interval"] = wilson(sum(left), len(left))
     found["beyond_edge_m"] = _mean([drive["outcome"]["beyond_edge_m"] for drive in faulty])
     found["distance_m"] = _mean([drive["outcome"]["distance_m"] for drive in faulty])
-    found["nominal_laps"] = round(laps, 1)
+    found["nominal_laps"], found["nominal_drives"] = round(laps, 1), len(nominal)
     found["nominal_departures"] = sum(drive["outcome"]["left_lane_at"] >= 0 for drive in nominal)
     found["false_stops"] = sum(_is_false(drive, "stopped_at", without) for drive in nominal)
     found["false_dangers"] = sum(_is_false(drive, "danger_at", without) for drive in nominal)
@@ -138,7 +140,7 @@ def _goals(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def markdown(results: Mapping[str, Any]) -> str:
-    """The table and the goals, for docs/governor.md."""
+    """The table, the goals, and what the bundles' alarms promise, for docs/governor.md."""
     lines = ["| governor | track | left the lane | 95 % | beyond the edge, m | driven under the fault, m | warning, s (median) |"]
     lines[0] += " false stops | false slow-downs | nominal laps | time lost |"
     lines.append("|---|---|---|---|---|---|---|---|---|---|---|")
@@ -157,7 +159,32 @@ def markdown(results: Mapping[str, Any]) -> str:
     for goal in results["goals"]:
         said = {True: "yes", False: "no", None: "not shown"}[goal["reached"]]
         lines.append(f"| {goal['goal']} | {goal['track']} | {_shown(goal['measured'], 2)} | {said} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_promises(results)]) + "\n"
+
+
+def _promises(results: Mapping[str, Any]) -> list[str]:
+    """Track by track: whose alarm drove, and how often it was wrong on nominal drives beside what it promises."""
+    ours = {row["track"]: row for row in results["rows"] if row["governor"] == OURS}
+    known = {track: bundle for track, bundle in results.get("bundles", {}).items() if track in ours}
+    lines = [
+        "",
+        "| track | bundle | laps behind its thresholds | false `watch`: promised, found | false `danger`: promised, found |",
+    ]
+    lines += ["|---|---|---|---|---|"] if known else []
+    for track, bundle in known.items():
+        row, drives = ours[track], ours[track]["nominal_drives"]
+        cells = [track, bundle["name"], str(bundle["laps"])]
+        for level, count in (("watch", row["false_slow_downs"]), ("danger", row["false_dangers"])):
+            cells.append(f"1 in {1.0 / bundle[level]:.3g}, {count} of {drives}")
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines if known else []
+
+
+def about_bundle(bundle: Bundle, alarm: AlarmModel) -> dict[str, Any]:
+    """What `_promises` says of it."""
+    made = bundle.manifest.data.get("experiment", {})
+    name = f"{made['track']}-{made['model_seed']}" if made else bundle.path.name
+    return {"name": name, "laps": alarm.danger.drives, "watch": alarm.watch.promise, "danger": alarm.danger.promise}
 
 
 def read_governor(folder: Path) -> dict[str, Any] | None:

@@ -181,6 +181,8 @@ def test_the_table_counts():
     assert "| alarm and hazard | loop | 1 of 5 | 0.04-0.62 |" in markdown(results)
     assert "| alarm and hazard | loop | 1 of 5 |" in headline(results) and "at most 1 false stop per 100" in headline(results)
     json.dumps(results, allow_nan=False)
+    results["bundles"] = {"loop": {"name": "loop-0", "laps": 50, "watch": 0.2, "danger": 1 / 51}}
+    assert "| loop | loop-0 | 50 | 1 in 5, 0 of 1 | 1 in 51, 0 of 1 |" in markdown(results)
     assert wilson(0, 0) is None and wilson(5, 10) == pytest.approx([0.237, 0.763], abs=1e-3)
 
 
