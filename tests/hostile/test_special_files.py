@@ -46,6 +46,21 @@ def test_a_tub_with_an_endless_file_is_read_without_it(tmp_path, kind, name):
     assert sum(len(drive) for drive in loaded.sequences) == (3 if "images" in name else 4)
 
 
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_a_folder_with_nothing_but_an_endless_manifest_is_no_tub(tmp_path, kind):
+    (tmp_path / "tub").mkdir()
+    endless(tmp_path / "tub" / "manifest.json", kind)
+    with pytest.raises(AiccError, match="no tub at"):
+        load_drives([tmp_path], cache_dir=tmp_path / "cache")
+
+
+@pytest.mark.parametrize("line", [b"1,1\n", b"\n", b"\r"])
+def test_a_table_of_millions_of_rows_is_refused_before_it_fills_the_memory(tmp_path, line):
+    (tmp_path / "labels.csv").write_bytes(b"index,safe\n" + line * 2_000_000)
+    with pytest.raises(AiccError, match="at most 1000000 rows"):
+        read_table(tmp_path / "labels.csv")
+
+
 def test_an_image_name_cannot_leave_the_tub(tmp_path):
     tub = good_tub(tmp_path)
     (tub / "images/2_cam_image_array_.jpg").rename(tmp_path / "outside.jpg")

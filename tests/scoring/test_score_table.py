@@ -1,5 +1,6 @@
 """The table survives a round trip through both file formats and refuses what does not fit together."""
 
+import zipfile
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -80,3 +81,47 @@ def test_missing_damaged_and_misnamed_files_are_explained(tmp_path: Path) -> Non
         ScoreTable.load(tmp_path / "broken.npz")
     with pytest.raises(AiccError, match="must end in .npz or .parquet"):
         table().save(tmp_path / "scores.csv")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"p_safe": lambda was: was * 3.0}, "p_safe must be from 0 to 1"),
+        ({"labels": lambda was: was - 7.0}, "labels must be from 0 to 1"),
+        ({"actions": lambda was: np.full_like(was, np.inf)}, "actions must hold finite numbers or NaN"),
+        ({"features": lambda was: was[:, :3]}, "features must have the shape"),
+        ({"latent": lambda was: was[:, 0]}, "latent must have the shape"),
+        ({"valid": lambda was: was.astype(np.float32)}, "valid must not be of type float32"),
+        ({"index": lambda was: was.astype("U9")}, "index must not be of type <U9"),
+        ({"p_tta": lambda was: was.astype(np.complex64)}, "p_tta must not be of type complex64"),
+    ],
+)
+def test_a_strangers_table_must_mean_something(tmp_path: Path, change: dict, said: str) -> None:
+    good = table()
+    changed = {name: make(getattr(good, name)) for name, make in change.items()}
+    replace(good, **changed).save(tmp_path / "scores.npz")
+    with pytest.raises(AiccError, match=said):
+        ScoreTable.load(tmp_path / "scores.npz")
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_a_small_file_that_unpacks_to_gigabytes_is_refused_unread(tmp_path: Path, suffix: str) -> None:
+    need_parquet(suffix)
+    path, rows = tmp_path / f"scores{suffix}", 50_000_000
+    if suffix == ".npz":
+        with (
+            zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed,
+            packed.open("p_safe.npy", "w", force_zip64=True) as column,
+        ):
+            for _ in range(8):
+                column.write(bytes(rows))
+    else:
+        import pyarrow as pa
+        import pyarrow.parquet as parquet
+
+        with parquet.ParquetWriter(path, pa.schema([("p_safe", pa.int64())])) as writer:
+            for _ in range(10):
+                writer.write_table(pa.table({"p_safe": pa.array(np.zeros(rows // 10, dtype=np.int64))}))
+    assert path.stat().st_size < 3e6
+    with pytest.raises(AiccError, match="would unpack to"):
+        ScoreTable.load(path)
