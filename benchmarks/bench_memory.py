@@ -3,8 +3,8 @@
     python -m benchmarks.bench_memory [BUNDLE]     (default: the shipped reference bundle; Linux only)
 
 The car has donkeycar's MOCK camera and drive train, web page, cockpit and tub, and nobody drives it. Once without the
-monitor, once with the grade that it measures at start, then with every grade of the bundle. Ready: from the call to the line that donkey_aicc prints right before the
-first loop.
+monitor, once with the grade that it measures at start, then with every grade of the bundle. Ready: from the call to the line
+that donkey_aicc prints right before the first loop.
 """
 
 import contextlib

@@ -9,11 +9,8 @@ from donkey_aicc.calibration.cautious import CautiousTemperature
 from donkey_aicc.calibration.controls import ConstantBaseRate, PooledTemperature, UniformHeating, UniformShift
 from donkey_aicc.calibration.dac import AUTHORS, DensityAwareCalibration
 from donkey_aicc.calibration.ensemble_temperature import EnsembleTemperature
-from donkey_aicc.calibration.histogram import HistogramBinning
-from donkey_aicc.calibration.isotonic import IsotonicCalibration
-from donkey_aicc.calibration.none import Uncalibrated
 from donkey_aicc.calibration.online_recalibration import OnlineRecalibration
-from donkey_aicc.calibration.platt import PlattScaling
+from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling, Uncalibrated
 from donkey_aicc.calibration.robust import RobustTemperature
 from donkey_aicc.calibration.scores_only import ScoresOnly
 from donkey_aicc.calibration.shrinkage import Shrinkage

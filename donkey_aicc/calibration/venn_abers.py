@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.base import Calibrator, ScoreMap, labelled_samples
-from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.probability import checked_probability, clip_probability
-from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.calibration.per_horizon import PerHorizon
+from donkey_aicc.calibration.probability import clip_probability
 
 Steps = tuple[np.ndarray, np.ndarray]  # where a step function changes, and its value from there (p0) or up to there (p1)
 
@@ -60,43 +58,19 @@ def lower_values(p: np.ndarray, y: np.ndarray) -> Steps:
     return -scores[::-1], 1.0 - values[::-1]
 
 
-class VennAbers(Calibrator):
+class VennAbers(PerHorizon):
     """confidence = p1 / (1 - p0 + p1); below all calibration scores p0 is 0, above all of them p1 is 1."""
 
-    kind = "venn_abers"
+    kind, stored_as, shown_as = "venn_abers", "steps", "Venn-Abers"
 
-    def __init__(self, name: str = "venn_abers", label: str = "Venn-Abers", uses_tta: bool = False) -> None:
-        super().__init__(name, label, uses_tta)
-        self.steps: dict[int, tuple[Steps, Steps]] = {}  # horizon -> (p0, p1)
+    def fitted_curve(self, p: np.ndarray, y: np.ndarray) -> tuple[Steps, Steps]:
+        return _first_of_runs(*lower_values(p, y)), _last_of_runs(*upper_values(p, y))
 
-    def fit(self, table: ScoreTable, pool: Pool | None = None) -> "VennAbers":
-        p = self.probability_of(table)
-        for column, horizon in enumerate(table.horizons):
-            samples = labelled_samples(table, p, column, self.name)
-            lower, upper = lower_values(*samples), upper_values(*samples)
-            self.steps[int(horizon)] = _first_of_runs(*lower), _last_of_runs(*upper)
-        return self
-
-    def calibrate(self, p: np.ndarray, scores: ScoreMap, horizon: int) -> np.ndarray:
-        (lower_at, lower), (upper_at, upper) = self.of_horizon(self.steps, horizon)
-        asked = checked_probability(p)
-        p0 = np.concatenate([[0.0], lower])[np.searchsorted(lower_at, asked, side="right")]
-        p1 = np.concatenate([upper, [1.0]])[np.searchsorted(upper_at, asked, side="left")]
+    def along(self, curve: Any, p: np.ndarray) -> np.ndarray:
+        (lower_at, lower), (upper_at, upper) = curve
+        p0 = np.concatenate([[0.0], lower])[np.searchsorted(lower_at, p, side="right")]
+        p1 = np.concatenate([upper, [1.0]])[np.searchsorted(upper_at, p, side="left")]
         return clip_probability(p1 / (1.0 - p0 + p1))
-
-    def parameters(self) -> dict[str, Any]:
-        return {
-            "steps": {
-                str(horizon): [[where.tolist(), values.tolist()] for where, values in pair]
-                for horizon, pair in self.steps.items()
-            }
-        }
-
-    def load_parameters(self, stored: dict[str, Any]) -> None:
-        self.steps = {
-            int(horizon): ((np.array(lower[0]), np.array(lower[1])), (np.array(upper[0]), np.array(upper[1])))
-            for horizon, (lower, upper) in stored["steps"].items()
-        }
 
 
 def _first_of_runs(where: np.ndarray, values: np.ndarray) -> Steps:

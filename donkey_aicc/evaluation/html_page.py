@@ -51,7 +51,7 @@ SECTIONS = (
     ),
     Section("predictor", "The predictor", "Predictor", ("fig:base_predictor", "base_predictor")),
     Section("warning", "Early warning", "Warning", ("alarm", "early_warning")),
-    Section("setup", "Data and runtime", "Data", ("data", "runtime")),
+    Section("setup", "Data", "Data", ("data", "runtime")),
 )
 
 
@@ -75,7 +75,7 @@ def render_page(
         about=_about(results["about"]),
         nav="".join(f'<a href="#{anchor}">{escape(title)}</a>' for anchor, title in links),
         body=_answer(results, figures) + _summary(results) + _faults(rows) + sections,
-        footer="Every number on this page is in results.json (runtime: runtime.json) and, table by table, in tables/*.csv."
+        footer="Every number on this page is in results.json and, table by table, in tables/*.csv."
         + (f" Columns named {beside} hold published results of another car on another track." if beside else ""),
     )
     return with_styles_inside(page, FOLDER)

@@ -1,6 +1,7 @@
 """Fits find what the data was drawn from, and agree with brute force or an independent library."""
 
 import copy
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,12 +13,11 @@ from donkey_aicc.calibration.cautious import CautiousTemperature
 from donkey_aicc.calibration.controls import ConstantBaseRate, PooledTemperature, UniformHeating
 from donkey_aicc.calibration.heat_and_shift import HeatShiftProblem, fit_within_budget
 from donkey_aicc.calibration.heating import HeatingProblem
-from donkey_aicc.calibration.histogram import HistogramBinning
-from donkey_aicc.calibration.isotonic import IsotonicCalibration
-from donkey_aicc.calibration.platt import fit_platt
+from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling
 from donkey_aicc.calibration.pool import Pool, build_pool
 from donkey_aicc.calibration.probability import mean_nll
 from donkey_aicc.calibration.temperature import T_MAX, T_MIN, fit_temperature
+from donkey_aicc.calibration.venn_abers import VennAbers
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 from tests.synthetic_scores import synthetic_table
@@ -55,7 +55,7 @@ def test_platt_agrees_with_sklearn() -> None:
 
     p, y = draw(2.0)
     reference = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(np.log(p / (1 - p))[:, None], y)
-    slope, offset = fit_platt(p, y)
+    slope, offset = PlattScaling().fitted_curve(p, y)
     assert slope == pytest.approx(float(reference.coef_[0, 0]), abs=1e-3)
     assert offset == pytest.approx(float(reference.intercept_[0]), abs=1e-3)
 
@@ -252,3 +252,15 @@ def test_impossible_settings_of_caution_are_refused(wrong: dict) -> None:
 def test_plain_nll_agrees_with_the_loop() -> None:
     p, y = draw(1.5, count=300)
     assert mean_nll(p, y) == pytest.approx(plain_nll(p, y))
+
+
+@pytest.mark.parametrize("kind", [PlattScaling, IsotonicCalibration, HistogramBinning, VennAbers])
+def test_a_curve_per_horizon_is_stored_to_the_last_digit_and_one_of_another_shape_is_refused(nominal: ScoreTable, kind) -> None:
+    fitted = kind().fit(nominal)
+    stored = json.loads(json.dumps(fitted.to_json()))
+    again, asked = kind.from_json(stored), np.linspace(0.0, 1.0, 41)
+    np.testing.assert_array_equal(again.calibrate(asked, {}, 10), fitted.calibrate(asked, {}, 10))
+    for odd in ([1.0, [2.0]], [[[0.1]]], "0.5", None, []):
+        stored["parameters"][fitted.stored_as]["10"] = odd
+        with pytest.raises(AiccError, match="damaged or of another version"):
+            kind.from_json(stored)
