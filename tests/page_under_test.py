@@ -15,6 +15,8 @@ class Page:
     """The browser: messages over the page's websocket, or posted to /drive as other clients do."""
 
     def __init__(self, car, port):
+        import donkeycar  # noqa: F401  # without it the page would never come up: say so at once
+
         self.car, self.port = car, port
 
     def play(self, story):
