@@ -46,7 +46,7 @@ class ScriptedDrive:
             "governor_mode": lambda: "slow",
             "injection": lambda: {"armed": bool(self.fault), "left_s": 12.0 if self.fault else 0.0, "asked_for": []},
         }
-        self.hub = CockpitHub(self.feed, Access(TOKEN, view), self.about, instruments, lambda: heat_of(self._error(), 0.01))
+        self.hub = CockpitHub(self.feed, Access(TOKEN, view), self.about, instruments, lambda: heat_of(self._error(), 0.003))
         self.controls = Controls(dict.fromkeys(self.about["actions"], self._ask))
         self._over = threading.Event()
 

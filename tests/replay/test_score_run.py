@@ -1,9 +1,11 @@
 """Scores computed on the spot are those of `donkey-aicc score`, and are kept for the next time."""
 
+import base64
 import json
 import shutil
 from argparse import Namespace
 
+import cv2
 import numpy as np
 import pytest
 
@@ -15,7 +17,9 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.replay.pictures import Heat
 from donkey_aicc.replay.read_run import read_run
 from donkey_aicc.replay.score_run import require_scores, score_run
+from donkey_aicc.resources import models_dir
 from donkey_aicc.scoring import parallel
+from donkey_aicc.simulator.record_drives import world_at_start
 from donkey_aicc.tubs.load import load_drives
 from tests.monitor_under_test import CONTEXT, HORIZONS, SETTINGS, add_calibrator, make_bundle
 from tests.replay.recorded_tub import write_tub
@@ -79,6 +83,23 @@ def test_the_heat_map_needs_a_picture(scored):
     run, bundle, _ = scored
     heat = Heat.of(bundle)
     assert len(heat.of_row(run, 0)) == 344 and heat.of_row(run, 10) is None
+
+
+def test_a_sticker_on_the_road_glows_and_the_road_does_not(tmp_path):
+    heat = Heat.of(Bundle.load(models_dir() / "reference"))
+    run = read_run(write_tub(tmp_path / "tub", 1))
+    frame = world_at_start("loop", 3).observe().image.copy()
+
+    def glow():
+        cv2.imwrite(run.image_paths[0], cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
+        return np.frombuffer(base64.b64decode(heat.of_row(run, 0)), np.uint8).reshape(16, 16)
+
+    assert glow().mean() < 10
+    rows, columns = slice(72, 96), slice(30, 60)  # of 120 x 160
+    frame[rows, columns] = (255, 40, 200)
+    found = glow()
+    inside = found[10:12, 3:6]
+    assert inside.min() > 150 and found.mean() < 0.3 * inside.mean()
 
 
 def test_without_scores_and_bundle_it_says_what_to_do(tmp_path):

@@ -17,7 +17,7 @@ export class Camera {
     this.url = url;
   }
 
-  // heat: base64 of 16 x 16 bytes, or null; 0 as good as nominal, 255 ten times worse.
+  // heat: base64 of 16 x 16 bytes, or null; 0 as usual, 255 forty times the nominal error.
   showHeat(heat) {
     const g = this.heat.getContext("2d");
     g.clearRect(0, 0, this.heat.width, this.heat.height);
