@@ -1,5 +1,8 @@
+"""doctor: what is wrong is named, with what to do. Where donkeycar is missing that is one more problem, so these tests need it."""
+
 import json
 
+import donkeycar  # noqa: F401
 import pytest
 
 from donkey_aicc import cli
