@@ -1,4 +1,4 @@
-"""doctor: what is wrong is named, with what to do. Where donkeycar is missing that is one more problem, so these tests need it."""
+"""doctor: what is wrong is named, with what to do. A missing donkeycar is one more problem, so these tests need it."""
 
 import json
 
