@@ -210,6 +210,7 @@ def test_floats_and_bytes_are_the_same_frame(bundle, drive):
         (None, [[0.1]], r"actions must have shape \(1, 2\)"),
         (np.zeros((1, 60, 80, 3), np.uint8), None, "images must be uint8"),
         (np.zeros((1, 64, 64, 3)), None, "images must be uint8"),
+        (np.zeros((1, 3, 64, 64), np.uint8), None, "images must be uint8"),
         (np.zeros((2, 64, 64, 3), np.uint8), None, "one per lane"),
         (np.full((1, 3, 64, 64), np.nan), None, "must lie in 0..1"),
         (np.full((1, 3, 64, 64), 255.0), None, "must lie in 0..1"),
@@ -290,6 +291,31 @@ def test_pictures_between_two_seen_frames_count_as_a_line(bundle, drive):
     first = scorer.step(sequence.images[:1], action).frame_error[0]
     found = scorer.step(sequence.images[4:5], action, unseen=[action] * 3)
     assert found.rho_raw[0] == pytest.approx((first + found.frame_error[0]) / 2)
+
+
+@pytest.mark.parametrize("value", [0, 255])
+def test_black_and_white_pictures_are_scored(bundle, drive, value):
+    found = StreamScorer(bundle, SMALL).step(np.full((1, 64, 64, 3), value, np.uint8), drive(1).actions)
+    assert np.isfinite(found.rho_raw[0]) and found.frame_error[0] > 0.0
+
+
+def test_drives_that_end_leave_the_others_as_they_were_and_a_reset_may_change_their_number(bundle, drive):
+    drives = [drive(9, seed=seed) for seed in range(3)]
+    scorer, told = StreamScorer(bundle, SMALL, lanes=3, pause=lambda: told.append(1)), []
+    for t in range(9):
+        if t == 5:
+            scorer.keep(np.array([2, 0]))
+            drives = [drives[2], drives[0]]
+        assert scorer.lanes == len(drives)
+        scores = scorer.step(np.stack([d.images[t] for d in drives]), np.stack([d.actions[t] for d in drives]))
+    for lane, sequence in enumerate(drives):
+        rho, features, latent = run(StreamScorer(bundle, SMALL), sequence)
+        np.testing.assert_allclose(scores.rho_raw[lane], rho[-1], atol=1e-6)
+        np.testing.assert_allclose(scores.features[lane], features[-1], atol=1e-5)
+    assert len(told) >= 9 and scorer.squared_error.shape == (2, 3, 64, 64)
+    scorer.reset(lanes=1)
+    for one, two in zip(run(scorer, drives[0]), run(StreamScorer(bundle, SMALL), drives[0]), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-6)
 
 
 def test_lanes_that_cannot_work_are_refused(bundle):
