@@ -58,6 +58,7 @@ class SteppedFeed(cockpit_feed.CockpitFeed):
 
 def opened(browser, address, size, theme):
     tab = Tab(browser, size, theme)
+    tab.page.set_default_timeout(300_000)  # a busy computer takes its time for a picture
     for _ in range(600):
         try:
             tab.page.goto(address)
