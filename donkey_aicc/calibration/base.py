@@ -22,10 +22,11 @@ class Calibrator(ABC):
     """One row of the evaluation. `calibrate` is pure; `fit` returns self so that it can be chained."""
 
     kind: ClassVar[str]  # names the class in JSON
+    shown_as: ClassVar[str] = ""  # its label, unless another is given
 
-    def __init__(self, name: str, label: str, uses_tta: bool = False, score_names: tuple[str, ...] = ()) -> None:
-        self.name = name  # key in results
-        self.label = label  # for tables and figures
+    def __init__(self, name: str = "", label: str = "", uses_tta: bool = False, score_names: tuple[str, ...] = ()) -> None:
+        self.name = name or self.kind  # key in results
+        self.label = label or self.shown_as  # for tables and figures
         self.uses_tta = uses_tta  # p_tta instead of p_safe
         self.score_names = score_names  # anomaly scores that `calibrate` reads
         self.statistics: ScoreStatistics | None = None

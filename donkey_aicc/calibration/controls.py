@@ -20,10 +20,10 @@ _GRID = 101
 class ConstantBaseRate(Calibrator):
     """Always the share of safe calibration frames at that horizon: calibrated on average, useless as a prediction."""
 
-    kind = "base_rate"
+    kind, shown_as = "base_rate", "Constant base rate"
 
-    def __init__(self, name: str = "base_rate", label: str = "Constant base rate") -> None:
-        super().__init__(name, label)
+    def __init__(self) -> None:
+        super().__init__()
         self.rates: dict[int, float] = {}
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "ConstantBaseRate":
@@ -45,7 +45,7 @@ class ConstantBaseRate(Calibrator):
 class _SharedHeat(Calibrator):
     """T_eff = T_k exp(heat) with one heat for every frame."""
 
-    def __init__(self, name: str, label: str, uses_tta: bool = True) -> None:
+    def __init__(self, name: str = "", label: str = "", uses_tta: bool = True) -> None:
         super().__init__(name, label, uses_tta)
         self.temperatures: dict[int, float] = {}
         self.heat = 0.0
@@ -64,12 +64,7 @@ class _SharedHeat(Calibrator):
 class PooledTemperature(_SharedHeat):
     """The heat with the least NLL on the very pool our weights are fitted on, blind to the scores."""
 
-    kind = "pooled_temperature"
-
-    def __init__(
-        self, name: str = "pooled_temperature", label: str = "Pooled temperature, no scores", uses_tta: bool = True
-    ) -> None:
-        super().__init__(name, label, uses_tta)
+    kind, shown_as = "pooled_temperature", "Pooled temperature, no scores"
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "PooledTemperature":
         pool = self.required_pool(pool)
@@ -89,12 +84,7 @@ class UniformHeating(_SharedHeat):
     control that gets the same nominal error as a gift, not a method.
     """
 
-    kind = "uniform_heating"
-
-    def __init__(
-        self, name: str = "uniform_heating", label: str = "Uniform heating, same nominal error", uses_tta: bool = True
-    ) -> None:
-        super().__init__(name, label, uses_tta)
+    kind, shown_as = "uniform_heating", "Uniform heating, same nominal error"
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "UniformHeating":
         self.temperatures = fit_temperatures(table, self.probability_of(table), self.name)
@@ -139,12 +129,7 @@ class UniformHeating(_SharedHeat):
 class UniformShift(UniformHeating):
     """Every frame presumed less safe alike, its odds divided by exp(heat), until the nominal error is that of the method."""
 
-    kind = "uniform_shift"
-
-    def __init__(
-        self, name: str = "uniform_shift", label: str = "Uniform presumption, same nominal error", uses_tta: bool = True
-    ) -> None:
-        super().__init__(name, label, uses_tta)
+    kind, shown_as = "uniform_shift", "Uniform presumption, same nominal error"
 
     def calibrate(self, p: np.ndarray, scores: ScoreMap, horizon: int) -> np.ndarray:
         return sigmoid(logit(p) / self.of_horizon(self.temperatures, horizon) - self.heat)

@@ -19,10 +19,7 @@ Self = TypeVar("Self", bound="PerHorizon")
 class Uncalibrated(Calibrator):
     """confidence = p, as a row to compare with."""
 
-    kind = "none"
-
-    def __init__(self, name: str = "none", label: str = "Uncalibrated", uses_tta: bool = False) -> None:
-        super().__init__(name, label, uses_tta)
+    kind, shown_as = "none", "Uncalibrated"
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "Uncalibrated":
         return self
@@ -41,10 +38,9 @@ class PerHorizon(Calibrator):
     """One curve per horizon, fitted on the labelled nominal rows: arrays in a fixed nesting, stored as lists."""
 
     stored_as: ClassVar[str]  # key in JSON
-    shown_as: ClassVar[str]  # for tables and figures
 
     def __init__(self, name: str = "", label: str = "", uses_tta: bool = False) -> None:
-        super().__init__(name or self.kind, label or self.shown_as, uses_tta)
+        super().__init__(name, label, uses_tta)
         self.curves: dict[int, Any] = {}
 
     def fit(self: Self, table: ScoreTable, pool: Pool | None = None) -> Self:

@@ -14,10 +14,7 @@ from donkey_aicc.scoring.score_table import ScoreTable
 class ScoresOnly(Calibrator):
     """rho, delta and the alarm have their scale from it; asking it for a confidence is refused."""
 
-    kind = "scores_only"
-
-    def __init__(self, name: str = "scores_only", label: str = "Scores without confidence") -> None:
-        super().__init__(name, label)
+    kind, shown_as = "scores_only", "Scores without confidence"
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "ScoresOnly":
         self.statistics = ScoreStatistics.fit(table)
