@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import NoReturn
 
 import donkey_aicc
-from donkey_aicc.errors import LONGEST_MESSAGE, AiccError, shortened
+from donkey_aicc.errors import LONGEST_MESSAGE, AiccError, printable, shortened
 
 # name -> one line for `donkey-aicc --help`, in the order in which a newcomer meets them.
 COMMANDS = {
@@ -61,7 +61,7 @@ class ShortParser(argparse.ArgumentParser):
 
 def one_line(said: str, advice: str = "") -> str:
     """A message with what to do, under 500 characters however long a value in it is."""
-    return shortened(said, LONGEST_MESSAGE - len(advice)) + advice
+    return shortened(printable(said), LONGEST_MESSAGE - len(advice)) + advice
 
 
 def build_parser(chosen: str | None, program: Program = DONKEY_AICC) -> argparse.ArgumentParser:

@@ -1,6 +1,10 @@
 """Errors meant for a person: the command line prints the message alone and exits with code 2."""
 
+import re
+
 LONGEST_MESSAGE = 480
+# What a terminal obeys instead of showing it, and what turns the direction of writing.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # What wrong types, sizes and missing keys in a stored table raise while it is taken apart.
 DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
@@ -12,7 +16,12 @@ class AiccError(Exception):
     """
 
     def __init__(self, message: object = "") -> None:
-        super().__init__(shortened(str(message)))
+        super().__init__(shortened(printable(str(message))))
+
+
+def printable(text: str) -> str:
+    """The text as it may go to a terminal: a name out of a stranger's file cannot move its cursor or change its title."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:

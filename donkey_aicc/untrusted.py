@@ -18,6 +18,7 @@ from donkey_aicc.errors import AiccError
 
 MAX_JSON_BYTES = 64 << 20
 MAX_TABLE_BYTES = 256 << 20
+MAX_TABLE_COLUMNS = 1000
 MAX_TABLE_ROWS = 1_000_000  # a row of two cells takes fifty times its bytes once it is read
 MAX_DEPTH = 40
 MAX_DIGITS = 25
@@ -99,6 +100,8 @@ def read_table(path: str | Path, most_bytes: int = MAX_TABLE_BYTES) -> tuple[lis
         if text.count("\n") > MAX_TABLE_ROWS:
             raise AiccError(f"{path} must have at most {MAX_TABLE_ROWS} rows, got more")
         reader = csv.DictReader(io.StringIO(text), restval="", strict=True)
+        if len(reader.fieldnames or []) > MAX_TABLE_COLUMNS:
+            raise AiccError(f"{path} must have at most {MAX_TABLE_COLUMNS} columns, got more")
         rows = list(reader)
     except (UnicodeDecodeError, csv.Error) as error:
         raise AiccError(f"{path} is not a readable table ({error})") from None

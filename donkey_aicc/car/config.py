@@ -97,6 +97,9 @@ class AiccConfig:
     @classmethod
     def from_donkey(cls, cfg: object) -> "AiccConfig":
         """Read all AICC_* keys of a donkeycar config; an unknown one is an error, because it would do nothing."""
+        rate_hz = getattr(cfg, "DRIVE_LOOP_HZ", 20)  # donkeycar's own, but it stops our parts if it is no rate
+        if type(rate_hz) not in (int, float) or not 0 < rate_hz < math.inf:
+            raise ConfigError(f"DRIVE_LOOP_HZ must be a number > 0, got {rate_hz!r}")
         fields = {key_of(field): field.name for field in dataclasses.fields(cls)}
         given = {key: getattr(cfg, key) for key in dir(cfg) if key.startswith(PREFIX)}
         for key in given:

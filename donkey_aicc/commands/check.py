@@ -4,6 +4,7 @@ import argparse
 import json
 
 from donkey_aicc.commands.label_arguments import add_label_arguments, label_options
+from donkey_aicc.errors import printable
 from donkey_aicc.scoring.settings import MAX_GAP_S
 
 
@@ -33,5 +34,5 @@ def run(args: argparse.Namespace) -> int:
         cache_dir=args.cache_dir,
         must_be_usable=False,
     ).report
-    print(json.dumps(report.to_json(), indent=2, allow_nan=False) if args.json else report.to_text())
+    print(json.dumps(report.to_json(), indent=2, allow_nan=False) if args.json else printable(report.to_text()))
     return report.exit_code

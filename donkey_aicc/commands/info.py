@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 
 from donkey_aicc.car.bundles import bundle_path, known_bundle, trained_in_simulator
-from donkey_aicc.nets.manifest import CALIBRATOR, Manifest
+from donkey_aicc.errors import DAMAGE, AiccError, printable
+from donkey_aicc.nets.manifest import CALIBRATOR, MANIFEST, Manifest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,13 @@ def run(args: argparse.Namespace) -> int:
 
 def describe(path: Path, manifest: Manifest) -> str:
     """The manifest for a person, line by line."""
+    try:
+        return printable("\n".join(_lines(path, manifest)))
+    except DAMAGE as error:
+        raise AiccError(f"{path / MANIFEST} holds an entry of a wrong kind ({error}); copy the bundle again") from error
+
+
+def _lines(path: Path, manifest: Manifest) -> list[str]:
     frames = manifest.data.get("frames", {})
     lines = [
         f"bundle {path} (schema {manifest.schema_version}, donkey_aicc {manifest.package_version})",
@@ -40,7 +48,7 @@ def describe(path: Path, manifest: Manifest) -> str:
         f"  weights   {', '.join(_weights(manifest))}",
         *_calibrator_lines(path / CALIBRATOR),
     ]
-    return "\n".join(lines + [f"  warning: {warning}" for warning in manifest.warnings])
+    return lines + [f"  warning: {warning}" for warning in manifest.warnings]
 
 
 def _weights(manifest: Manifest) -> list[str]:

@@ -37,7 +37,7 @@ def find_tubs(paths: Iterable[str | Path], keep_others: bool = False) -> list[Pa
         if not inside and not keep_others:
             raise AiccError(_no_tub(path))
         for tub in inside or [path]:
-            tubs.setdefault(tub.resolve(), tub)
+            tubs.setdefault(Path(os.path.realpath(tub)), tub)  # unlike resolve(), this also takes a link to itself
     if not tubs:
         raise AiccError("no tub given")
     return list(tubs.values())
@@ -62,7 +62,7 @@ def _tubs_below(path: Path) -> list[Path]:
 
 def tub_names(tubs: Iterable[Path]) -> list[str]:
     """The folder name of each tub, with as many parent names as it takes to tell two tubs apart."""
-    resolved = [tub.resolve() for tub in tubs]
+    resolved = [Path(os.path.realpath(tub)) for tub in tubs]
     depth = [1] * len(resolved)
     while True:
         names = ["_".join(path.parts[-parts:]) for path, parts in zip(resolved, depth, strict=True)]

@@ -4,6 +4,7 @@ Donkeycar's own class opens files for writing, trusts line lengths and stops at 
 reads, takes every record it can parse and says what it could not.
 """
 
+import os
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ class _Manifest:
         return lists, objects, damaged
 
     def _catalog_line(self, entry: dict[str, Any]) -> None:
-        self.catalogs = [Path(str(name)).name for name in entry["paths"]]
+        self.catalogs = [os.path.basename(str(name)) for name in entry["paths"]]
         marks = entry.get("deleted_indexes")
         positions = [number(index) for index in marks] if isinstance(marks, list) else []
         self.deleted = {int(position) for position in positions if 0 <= position < LARGEST_INDEX}
@@ -113,8 +114,8 @@ def _catalogs_to_read(path: Path, manifest: _Manifest) -> tuple[list[str], list[
     """Names in order, and what differs between the manifest's list and the folder."""
     present = _catalogs_present(path)
     listed = manifest.catalogs if manifest.catalogs is not None else present
-    absent = [name for name in listed if name not in present]
-    unlisted = [name for name in present if name not in listed]
+    absent = sorted(set(listed) - set(present))
+    unlisted = sorted(set(present) - set(listed))
     stray = [entry.name for entry in path.iterdir() if entry.name.startswith(".") and entry.suffix == ".catalog"]
     findings = found(LOSS, "catalog-missing", f"listed in {MANIFEST} but absent: {_some(absent)}", len(absent))
     findings += found(LOSS, "catalog-unlisted", f"not listed in {MANIFEST}, read anyway: {_some(unlisted)}", len(unlisted))

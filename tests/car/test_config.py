@@ -34,6 +34,8 @@ def test_unknown_key_names_the_closest_and_where_all_are():
         ("AICC_SIM_SEED", True, "AICC_SIM_SEED must be a whole number, got True"),
         ("AICC_SIM_SEED", 1.5, "AICC_SIM_SEED must be a whole number, got 1.5"),
         ("AICC_SIM_TRACK", None, "AICC_SIM_TRACK must be a text, got None"),
+        ("DRIVE_LOOP_HZ", "fast", "DRIVE_LOOP_HZ must be a number > 0, got 'fast'"),
+        ("DRIVE_LOOP_HZ", float("nan"), "DRIVE_LOOP_HZ must be a number > 0, got nan"),
         ("AICC_CONTROL_THREADS", 65, "AICC_CONTROL_THREADS must be <= 64, got 65"),
     ],
 )

@@ -13,6 +13,7 @@ from PIL import Image
 
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car.config import AiccConfig
+from donkey_aicc.commands.info import describe
 from donkey_aicc.faults.schedule import parse_schedule
 from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle
@@ -89,7 +90,7 @@ def _manifest(folder: Path) -> Door:
     bundle = make_bundle(folder / "bundle")
 
     def load() -> Any:
-        return Bundle.load(bundle), read_manifest(bundle)
+        return Bundle.load(bundle), describe(bundle, read_manifest(bundle))
 
     return _file_door("manifest.json", bundle / MANIFEST, load)
 

@@ -1,5 +1,6 @@
 """Files that never end, or are far larger than they look: refused in words, without waiting and without filling the memory."""
 
+import json
 import os
 import struct
 import tracemalloc
@@ -7,12 +8,14 @@ import zlib
 
 import pytest
 
+from donkey_aicc.cli import main
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.manifest import read_manifest
 from donkey_aicc.tubs.image_file import UNREADABLE, decode_image_file
 from donkey_aicc.tubs.load import load_drives
 from donkey_aicc.untrusted import json_or_none, read_table, read_untrusted_json
 from tests.hostile.doors import good_tub
+from tests.monitor_under_test import make_bundle
 
 ENDLESS = ("pipe", "device")
 
@@ -59,6 +62,41 @@ def test_a_table_of_millions_of_rows_is_refused_before_it_fills_the_memory(tmp_p
     (tmp_path / "labels.csv").write_bytes(b"index,safe\n" + line * 2_000_000)
     with pytest.raises(AiccError, match="at most 1000000 rows"):
         read_table(tmp_path / "labels.csv")
+
+
+def test_a_table_of_many_columns_is_refused(tmp_path):
+    (tmp_path / "labels.csv").write_text(",".join(f"c{number}" for number in range(5000)) + "\n1\n")
+    with pytest.raises(AiccError, match="at most 1000 columns"):
+        read_table(tmp_path / "labels.csv")
+
+
+def test_a_link_to_itself_is_no_tub(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(AiccError, match="no tub at"):
+        load_drives([tmp_path / "loop"], cache_dir=tmp_path / "cache")
+    assert main(["check", str(tmp_path / "loop")]) == 2
+
+
+def test_names_of_strangers_do_not_reach_the_terminal_as_commands(tmp_path, capsys):
+    tub = good_tub(tmp_path).rename(tmp_path / "a\x1b[2Jb\u202e")
+    main(["check", str(tub), "--cache-dir", str(tmp_path / "cache")])
+    bundle = make_bundle(tmp_path / "bundle")
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    (bundle / "manifest.json").write_text(json.dumps(manifest | {"warnings": ["\x1b]0;title\x07"]}))
+    assert main(["info", str(bundle)]) == 0
+    main(["info", str(tmp_path / "no\x1b[31m")])
+    said = "".join(capsys.readouterr())
+    assert "a\\x1b[2Jb\\x202e" in said and "title" in said and "no\\x1b[31m" in said
+    assert not set(said) & set("\x1b\x07\u202e")
+
+
+@pytest.mark.parametrize("data", [{"frames": [1]}, {"tubs": [3]}, {"label_file": 5}, {"split": 2}])
+def test_what_a_manifest_tells_of_its_data_may_be_of_any_kind(tmp_path, data, capsys):
+    bundle = make_bundle(tmp_path / "bundle")
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    (bundle / "manifest.json").write_text(json.dumps(manifest | {"data": data}))
+    assert main(["info", str(bundle)]) == 2
+    assert "holds an entry of a wrong kind" in capsys.readouterr().err
 
 
 def test_an_image_name_cannot_leave_the_tub(tmp_path):
