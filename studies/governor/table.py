@@ -11,7 +11,7 @@ import numpy as np
 from donkey_aicc.calibration.alarm import AlarmModel
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.simulator.tracks import make_track
-from studies.governor.rivals import OFF, OURS
+from studies.governor.rivals import GOVERNORS, OFF, OURS
 
 RATE_HZ = 20.0
 AROUND_FRAMES = (60, 40)  # before and behind a nominal departure: a stop there is not false
@@ -24,7 +24,8 @@ Drive = Mapping[str, Any]
 
 def summarise(drives: Sequence[Drive]) -> dict[str, Any]:
     """Rows per governor and track, and the goals."""
-    governors = list(dict.fromkeys(drive["case"]["governor"] for drive in drives))
+    known = {drive["case"]["governor"] for drive in drives}
+    governors = [name for name in GOVERNORS if name in known]
     tracks = list(dict.fromkeys(drive["case"]["track"] for drive in drives))
     by_track = {track: [drive for drive in drives if drive["case"]["track"] == track] for track in tracks}
     by_track |= {ALL: list(drives)} if len(tracks) > 1 else {}
