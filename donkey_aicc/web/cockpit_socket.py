@@ -7,14 +7,14 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from tornado.web import Application, RedirectHandler, RequestHandler, StaticFileHandler
+from tornado.web import Application, RedirectHandler, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.web.access import BY_TOKEN, RateLimit, same_origin
 from donkey_aicc.web.cockpit_controls import Controls
 from donkey_aicc.web.cockpit_hub import CockpitHub
-from donkey_aicc.web.page_server import SECURE_HEADERS
+from donkey_aicc.web.page_server import SECURE_HEADERS, OwnFiles
 from donkey_aicc.web.whole_page import LOOK, whole_page
 
 FOLDER = Path(__file__).resolve().parent / "cockpit"
@@ -40,11 +40,8 @@ class _Index(_Ours):
         self.finish(whole_page(FOLDER))
 
 
-class _File(_Ours, StaticFileHandler):
-    """The page's styles, scripts and pictures."""
-
-    def set_extra_headers(self, path: str) -> None:
-        self.set_default_headers()
+class _File(_Ours, OwnFiles):
+    pass
 
 
 class CockpitSocket(WebSocketHandler):

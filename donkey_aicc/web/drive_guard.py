@@ -130,3 +130,4 @@ def guard_drive_page(app: Application, buttons_need_origin: bool) -> None:
     guarded = [("drive", GuardedDrive), ("wsDrive", GuardedSocket), ("wsCalibrate", _Calibrate), ("video", _Video)]
     app.add_handlers(".*", [(f"/{name}", handler) for name, handler in guarded])
     app.listen = listen  # type: ignore[method-assign]
+    app.settings["serve_traceback"] = False  # donkeycar's debug mode would show paths and code to whoever asks for nonsense

@@ -109,9 +109,20 @@ class _Index(_Guarded):
         self.finish(whole_page(self.folder))
 
 
-class _Static(_Guarded, StaticFileHandler):
+class OwnFiles(StaticFileHandler):
+    """The styles, scripts and pictures of a page of ours."""
+
+    def parse_url_path(self, url_path: str) -> str:
+        if "\0" in url_path:  # would be an error inside Python
+            raise HTTPError(404)
+        return super().parse_url_path(url_path)
+
     def set_extra_headers(self, path: str) -> None:
         self.set_default_headers()
+
+
+class _Static(_Guarded, OwnFiles):
+    pass
 
 
 class _Api(_Guarded):

@@ -105,6 +105,13 @@ def test_donkeycars_page_is_still_there(car):
         assert b"Donkey" in answer.read()
 
 
+def test_an_error_does_not_tell_about_the_cars_files(car):
+    _, port, _ = car
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/static/%00", timeout=10)
+    assert b"Traceback" not in refused.value.read()
+
+
 def test_another_site_can_not_drive_through_the_calibration_page(car):
     app, port, _ = car
     with pytest.raises(HTTPClientError, match="403"):

@@ -103,7 +103,9 @@ def test_the_pages_own_origin_may(address):
     assert post(address, "echo", {"a": 1}, Origin=address)[0] == 200
 
 
-@pytest.mark.parametrize("path", ["/../secret.txt", "/%2e%2e/secret.txt", "/look/../page_server.py", "//etc/passwd"])
+@pytest.mark.parametrize(
+    "path", ["/../secret.txt", "/%2e%2e/secret.txt", "/look/../page_server.py", "//etc/passwd", "/%00", "/look/%00"]
+)
 def test_files_outside_are_not_served(address, path):
     assert status_of(get, address, path) in (403, 404)
 
