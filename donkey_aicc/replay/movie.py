@@ -124,13 +124,14 @@ def _opens(codec: str) -> bool:
 
 
 def _writer(path: str, codec: str, rate_hz: float, size: tuple[int, int]) -> cv2.VideoWriter | None:
-    level = cv2.getLogLevel()
-    cv2.setLogLevel(0)  # a codec that is missing is no error here
+    log = getattr(cv2.utils, "logging", cv2)  # OpenCV 5 has it there, OpenCV 4 at the top
+    level = log.getLogLevel()
+    log.setLogLevel(0)  # a codec that is missing is no error here
     try:
         writer = cv2.VideoWriter(path, cv2.VideoWriter.fourcc(*codec), rate_hz, size)
         return writer if writer.isOpened() else None
     finally:
-        cv2.setLogLevel(level)
+        log.setLogLevel(level)
 
 
 def _write_gif(runs: Sequence[Run], path: Path) -> str:
