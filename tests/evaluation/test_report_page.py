@@ -1,9 +1,12 @@
 # ruff: noqa: F401, F811
 """The report of `evaluate` in a real browser: the answer first, tables that sort, on a phone and on paper."""
 
+import numpy as np
 import pytest
 
+from donkey_aicc.evaluation.contact_sheet import contact_sheet
 from donkey_aicc.evaluation.report import write_report
+from donkey_aicc.tubs.drive import make_drive
 from tests.browser.chromium import SIZES, Tab
 from tests.browser.conftest import browser, tab  # fixtures
 
@@ -14,7 +17,10 @@ FIRST_COLUMN = f"{ROWS}.map((row) => row.cells[1].textContent)"
 @pytest.fixture(scope="module")
 def address(results, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    write_report(results, folder)
+    images = np.full((10, 64, 64, 3), 90, np.uint8)
+    severity = np.repeat([1, 2, 3, 4, 5], 2)
+    faulty = make_drive("d", "s", images, np.zeros((10, 2)), protocol=np.full(10, "dark"), severity=severity)
+    write_report(results, folder, sheet=contact_sheet([faulty], {"dark": [faulty]}))
     return f"file://{folder / 'index.html'}"
 
 
@@ -26,6 +32,10 @@ def test_the_answer_is_on_the_first_screen_and_nothing_runs_out_of_it(browser, a
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
     answer = tab.page.locator("p.answer").bounding_box()
     assert size == "phone_side" or answer["y"] + answer["height"] < height
+    aside = (
+        "[...document.querySelectorAll('#answer .scroll, .tiles ul')].filter((each) => each.scrollWidth > each.clientWidth + 1)"
+    )
+    assert tab.page.evaluate(f"{aside}.length") == 0 and tab.page.locator(".tiles img").count() == 6
     assert tab.page.locator("#answer .numbers li").count() == 4 and tab.page.locator("#answer figure").count() == 1
     assert tab.complaints == [] and (size != "phone" or tab.accessibility_faults() == [])
     assert {url.split(":")[0] for url in tab.asked} <= {"file", "data"}
