@@ -1,12 +1,11 @@
 """The fitted alarm of one grade: scales of the signs, hazard, thresholds. Part of calibrator.json, checked when it is loaded."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm_evidence import Evidence, EvidenceStream, SignScales
+from donkey_aicc.calibration.alarm_evidence import MOST_OF_A_SIGN, Evidence, EvidenceStream, SignScales
 from donkey_aicc.calibration.alarm_policy import NONE, AlarmPolicy
 from donkey_aicc.calibration.alarm_reasons import reason
 from donkey_aicc.calibration.alarm_signs import REACTION_LAGS, SIGNS, SignSettings
@@ -85,12 +84,12 @@ class AlarmModel:
             self.hazard.check()
         for name in ("watch", "danger"):
             threshold = getattr(self, name)
-            if not (math.isfinite(threshold.value) and threshold.value > 0.0 and 0.0 < threshold.promise < 1.0):
-                raise AiccError(f"the alarm's threshold for {name} must be a finite number > 0, got {threshold}")
+            if not (0.0 < threshold.value <= MOST_OF_A_SIGN and 0.0 < threshold.promise < 1.0):
+                raise AiccError(f"the alarm's threshold for {name} must be > 0 and at most {MOST_OF_A_SIGN:g}, got {threshold}")
         if self.watch.value > self.danger.value:
             raise AiccError(f"watch must not begin after danger, got {self.watch.value:.3g} > {self.danger.value:.3g}")
-        if not (math.isfinite(self.hazard_unit) and self.hazard_unit > 0.0):
-            raise AiccError(f"the alarm's hazard unit must be a finite number > 0, got {self.hazard_unit}")
+        if not 0.0 < self.hazard_unit <= MOST_OF_A_SIGN:
+            raise AiccError(f"the alarm's hazard unit must be > 0 and at most {MOST_OF_A_SIGN:g}, got {self.hazard_unit}")
         for name in ("cruise", "stop_hazard"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise AiccError(f"the alarm's {name} must be in 0..1, got {getattr(self, name)}")

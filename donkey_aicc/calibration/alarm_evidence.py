@@ -18,6 +18,7 @@ PREDICTED = ("unsafe_near", "unsafe_far", "tta_spread")
 RISES = ("strangeness_rise", "unsafe_near_rise")
 _FORMER = "rollout"  # a sign of the first version
 EVIDENCE_NAMES = (*SIGN_NAMES, *PREDICTED, *RISES)
+MOST_OF_A_SIGN = 1000.0
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,9 @@ class SignScales:
         except DAMAGE as error:
             raise AiccError(f"the alarm's signs are damaged or of another version: {error!r}") from error
         used = scales[:, np.isfinite(scales).any(axis=0)]
-        if not np.isfinite(used).all() or not (used[1:] > 0.0).all():
-            raise AiccError("the alarm's signs need a finite middle and ranges above 0")
+        # Signs are logarithms, shares or standardised: a larger range would only keep the alarm silent. False for NaN.
+        if not (np.abs(used) <= MOST_OF_A_SIGN).all() or not (used[1:] > 0.0).all():
+            raise AiccError(f"the alarm's signs need a middle and ranges above 0, all up to {MOST_OF_A_SIGN:g}")
         return cls(scales[0], scales[1], scales[2], cloud)
 
 

@@ -171,8 +171,11 @@ def test_json_and_what_it_refuses(model):
     again = AlarmModel.from_json(stored)
     assert again.danger == model.danger and np.array_equal(again.hazard.weights, model.hazard.weights)
     for change, words in (
-        ({"danger": {"value": float("nan"), "promise": 0.1, "drives": 3}}, "threshold for danger must be a finite"),
-        ({"watch": {"value": 1e9, "promise": 0.1, "drives": 3}}, "watch must not begin after danger"),
+        ({"danger": {"value": float("nan"), "promise": 0.1, "drives": 3}}, "threshold for danger must be > 0"),
+        ({"danger": {"value": 1e30, "promise": 0.1, "drives": 3}}, "threshold for danger must be > 0 and at most"),
+        ({"hazard_unit": 1e30}, "hazard unit must be > 0 and at most"),
+        ({"scales": {"cloud": None, "signs": {"light": {"middle": 0.0, "above": 1e30, "below": 1.0}}}}, "all up to 1000"),
+        ({"watch": {"value": 900.0, "promise": 0.1, "drives": 3}}, "watch must not begin after danger"),
         ({"stop_hazard": 2.0}, "stop_hazard must be in 0..1"),
         ({"hazard_unit": 0.0}, "hazard unit"),
         ({"reaction": [1.0]}, "reaction must be"),
