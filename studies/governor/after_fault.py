@@ -145,15 +145,19 @@ def markdown(found: Sequence[Return]) -> str:
 
 def _judgement(found: Sequence[Return]) -> str:
     """How well the confidence is calibrated behind faults that the alarm saw, with forgetting and without."""
-    parts = [one.judged for one in found if one.seen and one.judged is not None]
-    if not parts:
-        return "no frame behind a fault that was seen"
-    forgetting, plain, labels = np.concatenate(parts, axis=1)
-    known, words = np.isfinite(labels), []
-    for name, p in (("forgets", forgetting), ("does not", plain)):
-        ece, loss = ece_binary(p[known], labels[known]).value, nll(p[known], labels[known]).value
-        words.append(f"{name}: ECE {ece:.3f}, NLL {loss:.3f}")
-    return f"The confidence behind the fault, {labels.shape[1]} frames, all horizons. It {'; it '.join(words)}."
+    lines = ["| behind the fault | drives | frames | ECE, NLL: it forgets | ECE, NLL: it does not |", "|---|---|---|---|---|"]
+    for name, inside in (("in lane", True), ("left the lane", False)):
+        parts = [one.judged for one in found if one.seen and one.judged is not None and one.stayed_in_lane == inside]
+        if not parts:
+            continue
+        forgetting, plain, labels = np.concatenate(parts, axis=1)
+        known = np.isfinite(labels)
+        cells = [
+            f"{ece_binary(p[known], labels[known]).value:.3f}, {nll(p[known], labels[known]).value:.3f}"
+            for p in (forgetting, plain)
+        ]
+        lines.append("| " + " | ".join([name, str(len(parts)), str(len(labels)), *cells]) + " |")
+    return "\n".join(lines)
 
 
 def _median(values: Sequence[float | None]) -> str:

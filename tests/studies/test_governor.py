@@ -155,11 +155,11 @@ def test_a_fault_that_is_over_is_watched_until_it_is_forgotten(bundle_path, monk
 
 def test_the_forgetting_confidence_is_judged_behind_the_fault():
     """Made up: it forgot and said 0.9; without forgetting it would have said 0.5. Unknown labels do not count."""
-    labels = np.array([[1.0, 1.0], [1.0, np.nan]])
-    judged = np.stack([np.full((2, 2), 0.9), np.full((2, 2), 0.5), labels])
+    labels = np.array([[1.0, 1.0], [1.0, np.nan], [1.0, 1.0]])
+    judged = np.stack([np.full((3, 2), 0.9), np.full((3, 2), 0.5), labels])
     one = after_fault.Return("dark:3", 0, True, 0.5, 0.5, 5.0, True, judged)
     page = after_fault.markdown([one, replace(one, seen=False, judged=1.0 - judged)])
-    assert "2 frames, all horizons. It forgets: ECE 0.100, NLL 0.105; it does not: ECE 0.500, NLL 0.693." in page
+    assert "| in lane | 1 | 3 | 0.100, 0.105 | 0.500, 0.693 |" in page and "left the lane |" not in page.split("behind")[1]
 
 
 def made_up(governor, protocol, severity, seed, **outcome):
