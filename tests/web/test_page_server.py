@@ -1,5 +1,6 @@
 """The shared page server over real sockets: what it serves, and what a client can not make it do or hold."""
 
+import asyncio
 import http.cookiejar
 import re
 import socket
@@ -195,13 +196,22 @@ def _first_done(futures, count):
 
 
 def test_a_client_that_never_reads_loses_its_line(folder, monkeypatch):
+    gave_up, wait_for = threading.Event(), asyncio.wait_for
+
+    async def watched(*arguments):
+        try:
+            return await wait_for(*arguments)
+        finally:
+            gave_up.set()
+
     monkeypatch.setattr(page_server, "READ_S", 0.3)
+    monkeypatch.setattr(asyncio, "wait_for", watched)
     big = Page(folder, get={"big": lambda query: Blob(b"x" * 50_000_000, "application/octet-stream")})
     with served(big) as address:
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=20) as lazy:
             lazy.sendall(b"GET /api/big HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            threading.Event().wait(1.0)
+            assert gave_up.wait(60)
             got = 0
             while block := _read(lazy):
                 got += len(block)
