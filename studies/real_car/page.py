@@ -1,8 +1,10 @@
 """docs/real_car.md from the study's results: no number there is typed by hand."""
 
-import shutil
+import io
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 from donkey_aicc.evaluation.methods import METHODS
 from donkey_aicc.files import write_atomic
@@ -30,6 +32,7 @@ alarm costs.
 """
 NAMES = {True: "met", False: "**missed**", None: "unknown"}
 OTHER_RATE = 1.25
+LARGEST_PICTURE, COLOURS = (800, 800), 96
 SHOWN_PICTURES = {
     "reconstruction.png": "Validation frames and what the world model makes of them",
     "rollout.png": "Rollouts of the dynamics net beside the real frames",
@@ -42,8 +45,18 @@ def write_page(path: Path, results: dict[str, Any], report: Path, source: str = 
     folder = path.with_suffix("")
     for name in pictures:
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(report / name, folder / name)
+        _copy_small(report / name, folder / name)
     write_atomic(path, page(results, [f"{folder.name}/{name}" for name in pictures], source))
+
+
+def _copy_small(picture: Path, target: Path) -> None:
+    """Frames of somebody else's recording: only small figures of them go into the docs."""
+    with Image.open(picture) as image:
+        small = image.convert("RGB")
+    small.thumbnail(LARGEST_PICTURE)
+    coded = io.BytesIO()
+    small.quantize(COLOURS).save(coded, "PNG", optimize=True)
+    write_atomic(target, coded.getvalue())
 
 
 def page(results: dict[str, Any], pictures: list[str], source: str = "") -> str:
@@ -143,7 +156,20 @@ def _calibration(results: dict[str, Any]) -> str:
         numbers = [_number(cells.get(c, {}).get("mean", cells.get(c, {}).get("value"))) for c in conditions]
         rows.append([method.label, numbers[0], shown, *numbers[1:]])
     heads = ["Method", "Nominal", "95 %", *(name.capitalize() for name in conditions[1:])]
-    return "## Calibration\n\nECE, mean over the horizons; controls at the end.\n\n" + _table(heads, rows)
+    return f"## Calibration\n\n{_to_correct(results)}ECE, mean over the horizons; controls at the end.\n\n" + _table(heads, rows)
+
+
+def _to_correct(results: dict[str, Any]) -> str:
+    """A fault that does not hurt the predictor leaves a calibrator nothing to gain."""
+    found = results["evaluation"]
+    areas, data = found.get("base_predictor", {}), found.get("data", {})
+    rows = [
+        [name.capitalize(), _number(areas.get(name, {}).get("mean", {}).get("value")), _number(data[name]["safe_percent"], 1)]
+        for name in ("calibration", "nominal", *results["faults"])
+        if name in data
+    ]
+    said = "How far each fault hurts the predictor (AUROC, mean over the horizons), and how many frames are safe:"
+    return f"{said}\n\n" + _table(["", "AUROC", "safe, %"], rows) + "\n" if rows else ""
 
 
 def _shifts(results: dict[str, Any]) -> str:

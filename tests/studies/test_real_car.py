@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from donkey_aicc.calibration.pool import build_pool
 from donkey_aicc.errors import AiccError, ConfigError
@@ -138,9 +139,11 @@ def test_goals_say_what_was_measured_and_the_page_shows_it(shifted, results, tmp
     ):
         assert words in text
     (tmp_path / "report").mkdir()
-    (tmp_path / "report" / "rollout.png").write_bytes(b"picture")
+    noise = np.random.default_rng(0).integers(0, 256, (1000, 500, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(tmp_path / "report" / "rollout.png")
     write_page(tmp_path / "docs" / "real_car.md", made, tmp_path / "report")
-    assert (tmp_path / "docs" / "real_car" / "rollout.png").read_bytes() == b"picture"
+    shown = tmp_path / "docs" / "real_car" / "rollout.png"
+    assert Image.open(shown).size == (400, 800) and shown.stat().st_size < 500_000
 
 
 def test_further_tubs_that_are_all_called_data_are_told_apart(make_tub, tmp_path):  # noqa: F811
