@@ -32,9 +32,7 @@ def test_the_answer_is_on_the_first_screen_and_nothing_runs_out_of_it(browser, a
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
     answer = tab.page.locator("p.answer").bounding_box()
     assert size == "phone_side" or answer["y"] + answer["height"] < height
-    aside = (
-        "[...document.querySelectorAll('#answer .scroll, .tiles ul')].filter((box) => box.scrollWidth > box.clientWidth + 1)"
-    )
+    aside = "[...document.querySelectorAll('#answer .scroll, .tiles ul')].filter((box) => box.scrollWidth > box.clientWidth + 1)"
     assert tab.page.evaluate(f"{aside}.length") == 0 and tab.page.locator(".tiles img").count() == 6
     assert tab.page.locator("#answer .numbers li").count() == 4 and tab.page.locator("#answer figure").count() == 1
     assert tab.complaints == [] and (size != "phone" or tab.accessibility_faults() == [])
