@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from donkey_aicc.nets.history import History
+from donkey_aicc.nets.history import NO_HISTORY, History
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts.frame_intake import FrameIntake, SeenFrame
 from donkey_aicc.scoring.tta_views import sigmoid
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
 
 logger = logging.getLogger(__name__)
-_NO_COMMAND = np.zeros((1, 2), dtype=np.float32)
 
 
 class SafetyPredictor:
@@ -29,7 +28,8 @@ class SafetyPredictor:
         self.runtime = runtime_of(nets)
         self.intake = intake or FrameIntake()
         self.horizons, lags = self.runtime.horizons, self.runtime.lags
-        self._history, self._needs_command = History(lags, self.runtime.action_stats), len(lags) > 1
+        self._history, self._needs_command = History(lags, self.runtime.action_stats), tuple(lags) != NO_HISTORY
+        self._usual = self.runtime.action_stats.mean[None]  # (1, 2) steering, throttle
         self._complained = False
 
     def reset(self) -> None:
@@ -66,9 +66,10 @@ class SafetyPredictor:
     def _command(self, steering: Any) -> np.ndarray | None:
         """(1, 2), the steering within [-1, 1] as tubs are read, or None where a predictor with history lacks it."""
         if not self._needs_command:
-            return _NO_COMMAND
+            return self._usual
+        command = self._usual.copy()  # of the throttle it takes no notice
         try:
-            command = np.array([[steering, 0.0]], dtype=np.float32)
+            command[0, 0] = steering
         except Exception:  # a text, 10**400
             return None
         return np.clip(command, -1.0, 1.0) if np.isfinite(command).all() else None
