@@ -19,6 +19,7 @@ def main(first: str, second: str, seconds: float, folder: str) -> None:
             with served(replay_page(shown, [None] * len(shown))) as address:
                 for size, theme in sizes:
                     tab = Tab(browser, size, theme)
+                    tab.page.set_default_timeout(300_000)  # a busy computer takes its time for a picture
                     tab.page.goto(address)
                     tab.until("document.body.dataset.ready === 'yes'")
                     move = "(node, t) => { node.value = t; node.dispatchEvent(new Event('input')); }"
