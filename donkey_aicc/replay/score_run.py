@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
 
 LONG, PIECE = 2400, 1200  # frames: pieces of a long drive are scored side by side, which takes a third of the time
+IN_PIECES = "a long drive, scored in pieces: its numbers are close to those of the car, not the same"
 
 
 def require_scores(run: Run) -> Run:
@@ -43,7 +44,7 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, g
     table = _joined(table, drives, [np.arange(len(piece)) >= before for piece, before in pieces])
     columns = {"p_safe": table.p_safe, "p_tta": table.p_tta}
     status = np.where(table.valid, "ok", "warming up")
-    notes = list(run.notes)
+    notes = [*run.notes, *([IN_PIECES] if len(pieces) > len(drives) else [])]
     words: dict[str, np.ndarray] = {}
     if bundle.calibrator_path.is_file():
         calibrator = load_calibrator(bundle, grade)
