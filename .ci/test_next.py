@@ -7,6 +7,7 @@ counted as skipped (tests/without_donkeycar.py). PyPI's torch for Linux brings 5
 PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -56,7 +57,8 @@ def main(arguments: list[str]) -> int:
             fill(home, python)
         print(f"== Testing on Python {version}", flush=True)
         tests = [str(home / "bin" / "python"), "-m", "pytest", "-p", "tests.without_donkeycar", *options]
-        if subprocess.run(tests, cwd=ROOT, check=False).returncode:
+        found_by_all = os.environ | {"PYTHONPATH": str(ROOT)}  # the package is not installed there
+        if subprocess.run(tests, cwd=ROOT, env=found_by_all, check=False).returncode:
             failed.append(version)
     if failed:
         print(f"failed on Python {', '.join(failed)}")
