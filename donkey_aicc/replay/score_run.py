@@ -1,5 +1,6 @@
 """Scores of a run by a bundle, computed on the spot or found among those computed earlier for the same pictures and weights."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from donkey_aicc.calibration.base import Calibrator
     from donkey_aicc.nets.bundle import Bundle
 
-LONG, PIECE = 2400, 1200  # frames: pieces of a long drive are scored side by side, which takes a third of the time
-IN_PIECES = "a long drive, scored in pieces: its numbers are close to those of the car, not the same"
+WORTH_WORKERS = 2000  # frames; for fewer, starting worker processes takes longer than they save
 
 
 def require_scores(run: Run) -> Run:
@@ -39,12 +39,11 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, g
 
     settings = score_settings(bundle, grade)
     drives = _needed(load_drives([run.tub], tau=None, cache_dir=cache_dir).sequences, run, settings.context)
-    pieces = [piece for drive in drives for piece in _pieces(drive, settings.context)]
-    table = score_once(bundle, [piece for piece, _ in pieces], settings=settings, cache_dir=cache_dir)
-    table = _joined(table, drives, [np.arange(len(piece)) >= before for piece, before in pieces])
+    workers = os.cpu_count() or 1 if sum(len(drive) for drive in drives) > WORTH_WORKERS else 1
+    table = score_once(bundle, drives, settings=settings, workers=workers, cache_dir=cache_dir)
     columns = {"p_safe": table.p_safe, "p_tta": table.p_tta}
     status = np.where(table.valid, "ok", "warming up")
-    notes = [*run.notes, *([IN_PIECES] if len(pieces) > len(drives) else [])]
+    notes = list(run.notes)
     words: dict[str, np.ndarray] = {}
     if bundle.calibrator_path.is_file():
         calibrator = load_calibrator(bundle, grade)
@@ -83,30 +82,6 @@ def _needed(drives: list[Drive], run: Run, context: int) -> list[Drive]:
     if not found:
         raise AiccError(f"{run.tub}: no record of this part can be scored; see: donkey-aicc check {run.tub}")
     return found
-
-
-def _pieces(drive: Drive, context: int) -> list[tuple[Drive, int]]:
-    """The drive, or its pieces, each with frames before it to look back on and how many these are.
-
-    A piece looks back on two contexts: the states of the dynamics remember more than one (docs/scoring.md).
-    """
-    if len(drive) <= LONG:
-        return [(drive, 0)]
-    found = []
-    for start in range(0, len(drive), PIECE):
-        first = max(0, start - 2 * context)
-        found.append((drive.part(first, min(start + PIECE, len(drive))), start - first))
-    return found
-
-
-def _joined(table: ScoreTable, drives: list[Drive], kept: list[np.ndarray]) -> ScoreTable:
-    """Whole drives out of their pieces' rows."""
-    whole = table.select(np.concatenate(kept))
-    return replace(
-        whole,
-        sequence=np.repeat([drive.id for drive in drives], [len(drive) for drive in drives]),
-        step=np.concatenate([np.arange(len(drive)) for drive in drives]),
-    )
 
 
 def _calibrated(table: ScoreTable, calibrator: "Calibrator") -> dict[str, np.ndarray]:

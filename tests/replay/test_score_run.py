@@ -16,7 +16,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.replay.pictures import Heat
 from donkey_aicc.replay.read_run import read_run
-from donkey_aicc.replay.score_run import IN_PIECES, require_scores, score_run
+from donkey_aicc.replay.score_run import require_scores, score_run
 from donkey_aicc.resources import models_dir
 from donkey_aicc.scoring import parallel
 from donkey_aicc.simulator.record_drives import world_at_start
@@ -123,15 +123,3 @@ def test_a_grade_that_cannot_be_had_is_said(scored, bundle_given, said):
     run, bundle, cache = scored
     with pytest.raises(AiccError, match=said):
         _load_one(Namespace(cache_dir=str(cache), grade="light"), str(run.tub), str(bundle.path) if bundle_given else None, None)
-
-
-def test_a_long_drive_is_scored_in_pieces_and_shown_as_one(scored, monkeypatch):
-    run, bundle, cache = scored
-    monkeypatch.setattr("donkey_aicc.replay.score_run.LONG", 8)
-    monkeypatch.setattr("donkey_aicc.replay.score_run.PIECE", 4)
-    cut = score_run(read_run(run.tub), bundle, cache)
-    np.testing.assert_array_equal(cut.words["status"], run.words["status"])
-    assert IN_PIECES in cut.notes and IN_PIECES not in run.notes
-    for name in ("p_safe", "rho"):  # what looks back on one context at most
-        np.testing.assert_allclose(cut.numbers[name], run.numbers[name], atol=1e-5)
-    np.testing.assert_allclose(cut.numbers["confidence"], run.numbers["confidence"], atol=0.1)
