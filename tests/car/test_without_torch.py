@@ -10,7 +10,7 @@ import pytest
 
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.onnx_export import export_bundle
-from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.nets.preprocess import as_recorded, to_model_image
 from donkey_aicc.scoring.stream import StreamScorer
 from tests.monitor_under_test import SETTINGS, add_calibrator, make_bundle
 
@@ -68,7 +68,7 @@ def test_300_loops_without_torch_give_torchs_scores(bundle):
     rng, scorer = np.random.default_rng(0), StreamScorer(Bundle.load(bundle), SETTINGS)
     loaded = add_calibrator(bundle)
     for rho, delta, *_ in rows[:40]:
-        image = to_model_image(rng.integers(0, 256, (120, 160, 3)).astype(np.uint8))
+        image = to_model_image(as_recorded(rng.integers(0, 256, (120, 160, 3)).astype(np.uint8)))
         found = scorer.step(image[None], np.array([[0.1, 0.3]]))
         scores = loaded.statistics.frame_scores(float(found.rho_raw[0]), found.features[0], found.latent[0])
         assert rho == pytest.approx(scores["rho"], abs=1e-4)

@@ -58,7 +58,7 @@ def test_the_settings_of_the_car_are_looked_at(car, capsys):
     ("settings", "check", "told"),
     [
         ({"AICC_BUNDEL": "x"}, "car", "unknown setting AICC_BUNDEL"),
-        ({"DRIVE_LOOP_HZ": 0}, "car", "DRIVE_LOOP_HZ must be > 0"),
+        ({"DRIVE_LOOP_HZ": 0}, "car", "DRIVE_LOOP_HZ must be a number > 0"),
         ({"AICC_BUNDLE": "nowhere"}, "bundle", "no bundle at"),
         ({"AICC_SIM": False}, "bundle", "was trained in the simulator"),
         ({"AICC_SIM": False, "AICC_BUNDLE": None, "CAMERA_TYPE": "OAKD"}, "camera", "needs the package depthai"),

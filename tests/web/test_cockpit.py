@@ -194,7 +194,7 @@ def test_a_viewer_that_stops_reading_neither_blocks_nor_piles_up(monkeypatch):
                 while time.monotonic() < end and (cockpit.hub.viewers != 1 or seen < 50):
                     assert await good.next("tick")
                     seen += 1
-        assert cockpit.hub.viewers == 1, "the lazy one was never let go"
+                assert cockpit.hub.viewers == 1, "the lazy one was never let go"
 
     play(story, instruments={"bulk": lambda: "x" * 200_000})
 
