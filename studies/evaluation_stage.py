@@ -7,7 +7,7 @@ import numpy as np
 from donkey_aicc import channels
 from donkey_aicc.calibration.calibrating import calibration_drives
 from donkey_aicc.calibration.calibrator_file import load_calibrator
-from donkey_aicc.calibration.pool import source_of
+from donkey_aicc.calibration.pool import of_sources
 from donkey_aicc.evaluation.conditions import Condition, evaluated_conditions
 from donkey_aicc.evaluation.early_warning import Driving
 from donkey_aicc.evaluation.study import evaluate
@@ -35,7 +35,7 @@ def evaluate_and_report(experiment: Experiment) -> None:
     ood = {protocol: ScoreTable.load(layout.scores(f"ood_{protocol}")) for protocol in preset.runs}
     calibration, test = (settled(ScoreTable.load(layout.scores(name)), preset.settled_frames) for name in ("calibration", "test"))
     augmented, driven = (ScoreTable.load(layout.scores(name)) for name in ("augmented", "driven"))
-    augmented = made_of(augmented, calibration)
+    augmented = of_sources(augmented, calibration.sequences())  # none of a drive that ended before it was settled
     results = evaluate(
         calibration,
         augmented,
@@ -67,12 +67,6 @@ def add_imagined(results: dict[str, Any], imagined: ImaginedTable, conditions: l
     said = said_of_imagined(results[IMAGINED])
     if said is not None:
         results["summary"].insert(1, said)  # after what the direct predictor does
-
-
-def made_of(augmented: ScoreTable, calibration: ScoreTable) -> ScoreTable:
-    """Without the pieces of drives that have no settled frame: the car left the track soon after its start."""
-    known = set(calibration.sequences())
-    return augmented.select(np.array([source_of(name) in known for name in augmented.sequence.tolist()], dtype=bool))
 
 
 def _runtime(experiment: Experiment, bundle: Bundle, calibration: ScoreTable, augmented: ScoreTable) -> dict[str, Any]:

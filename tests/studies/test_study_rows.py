@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from studies.evaluation_stage import made_of
+from donkey_aicc.calibration.pool import of_sources
 from studies.grade_rows import grade_rows, grade_table
 from studies.predictor_rows import predictor_rows, predictor_table
 from tests.evaluation.conftest import make_tables
@@ -44,7 +44,7 @@ def test_half_with_the_same_numbers_equals_full_and_light_lacks_the_rollouts(tab
 def test_pieces_of_a_drive_without_settled_frames_are_left_out(tables):
     first = tables.calibration.sequences()[0]
     late = tables.calibration.select(tables.calibration.sequence != first)
-    kept = made_of(tables.augmented, late)
+    kept = of_sources(tables.augmented, late.sequences())
     assert 0 < len(kept) < len(tables.augmented)
     assert not any(name.startswith(f"{first}~") for name in kept.sequences())
-    assert len(made_of(tables.augmented, tables.calibration)) == len(tables.augmented)
+    assert len(of_sources(tables.augmented, tables.calibration.sequences())) == len(tables.augmented)
