@@ -34,9 +34,10 @@ STAGES: tuple[tuple[str, Callable[[Experiment], None]], ...] = (
     ("freeze", drive_stages.write_freeze),
     ("drives under the four protocols", drive_stages.record_protocols),
     ("scores to judge by", stages.score_for_test),
+    ("other predictors", train_other_nets),
     ("evaluation and report", _evaluate),
 )
-EXTRA_STAGES = ((open_loop.STAGE, open_loop.compare_in_both_loops), ("other predictors", train_other_nets))
+EXTRA_STAGES = ((open_loop.STAGE, open_loop.compare_in_both_loops),)
 
 
 def plan_experiment(

@@ -43,7 +43,7 @@ class Experiment:
     overrides: tuple[str, ...] = ()  # of the training preset
     workers: int = 2
     start: Path | None = None  # bundle whose world model is trained further
-    extras: bool = False  # the imagined predictor, other predictors, timings, closed against open loop
+    extras: bool = False  # the imagined predictor, timings, closed against open loop
     cluster: str | None = None  # address of a Dask scheduler that records and scores instead of local processes
 
     def about(self) -> dict[str, Any]:

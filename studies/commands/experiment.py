@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--extras",
         action="store_true",
-        help="also the imagined predictor, other predictors, timings, and dynamics faults in closed and open loop",
+        help="also the imagined predictor, timings, and dynamics faults in closed and open loop",
     )
     parser.add_argument("--start", default=None, metavar="BUNDLE", help="train the world model of this bundle further")
     parser.add_argument("--data", default=None, help="folder of drives to share with other model seeds (default: OUT/data)")
