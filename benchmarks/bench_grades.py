@@ -1,14 +1,16 @@
 """What one frame costs: ONNX Runtime and torch at every grade, a cold start, and one view at a time; in one run and in turns.
 
-    python -m benchmarks.bench_grades [BUNDLE]     (default: the shipped reference bundle, which must be exported)
+    python -m benchmarks.bench_grades [BUNDLE] [--json studies/results/grade_times.json]
+
+The default is the shipped reference bundle; another one must be exported. --json keeps the times for the results page.
 
 CPU time of one thread, the median of some frames in some turns: the speed of a shared machine changes from one second to the
 next, and other work on it would distort the wall clock. The grades are the paper's (20 samples, 50 steps, every 10 frames).
 """
 
+import argparse
 import copy
 import os
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +19,7 @@ import torch
 from benchmarks.bench_scoring import made_up_drive
 from benchmarks.cold_start import cold_start_scores
 from benchmarks.runtime import cost_ms
+from donkey_aicc.files import write_json
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.preprocess import images_to_array
 from donkey_aicc.nets.runtime import Runtime, open_runtime
@@ -77,8 +80,12 @@ def candidates(path: str) -> dict[str, dict[str, Callable[[], float]]]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundle", nargs="?", default=str(models_dir() / "reference"))
+    parser.add_argument("--json", metavar="FILE", help="also write the times with ONNX Runtime here")
+    args = parser.parse_args()
     torch.set_num_threads(1)
-    measures = candidates(sys.argv[1] if len(sys.argv) > 1 else str(models_dir() / "reference"))
+    measures = candidates(args.bundle)
     print(f"load before: {os.getloadavg()[0]:.1f}; CPU milliseconds a frame on one thread, and the ratio to ONNX Runtime:")
     turns = [{what: {who: run() for who, run in each.items()} for what, each in measures.items()} for _ in range(TURNS)]
     for what, each in measures.items():
@@ -89,6 +96,9 @@ def main() -> None:
     light, full = ours[f"grade {LIGHT}"] + ours[PREDICTION], ours[f"grade {FULL}"]
     for what, value, limit in (("grade light with the prediction", light, LIGHT_LIMIT_MS), ("grade full", full, FULL_LIMIT_MS)):
         print(f"{what}: {value:.1f} ms, wanted at most {limit:g} ms: {'met' if value <= limit else 'NOT met'}")
+    if args.json:
+        grades = {grade: round(ours[f"grade {grade}"], 1) for grade in GRADES}
+        write_json(args.json, {"grades_ms": grades, "prediction_ms": round(ours[PREDICTION], 1)})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The paper's method at every grade of scoring: what the cheaper ones give away. All from one scoring pass at grade full."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from donkey_aicc.evaluation.cells import cell
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition, evaluated_conditions
 from donkey_aicc.evaluation.ood_detection import ood_auroc
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value
+from donkey_aicc.files import read_json
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import FULL
 from studies.judged_rows import TITLES, judge
@@ -52,8 +54,14 @@ def _known(table: ScoreTable, grades: tuple[str, ...]) -> ScoreTable:
     return table.select(np.all([table_at(table, grade).valid.astype(bool) for grade in grades], axis=0))
 
 
-def grade_table(rows: Mapping[str, Any], title: str = "Grades of scoring") -> Table:
-    """One row per grade."""
+def read_times(folder: Path) -> dict[str, Any] | None:
+    """What `python -m benchmarks.bench_grades --json` has left, if it was run."""
+    path = folder / "grade_times.json"
+    return read_json(path, "make it with: python -m benchmarks.bench_grades --json FILE") if path.exists() else None
+
+
+def grade_table(rows: Mapping[str, Any], title: str = "Grades of scoring", times: Mapping[str, Any] | None = None) -> Table:
+    """One row per grade; times: milliseconds of each, where they were measured."""
     protocols = list(next(iter(rows.values()))["ood_auroc"])
     columns = [Column(f"auroc_{name}", f"AUROC {name}", better=HIGHER) for name in protocols]
     columns += [Column(f"ood_{m}", f"{label} under faults", better=LOWER) for m, label in TITLES.items()]
@@ -62,6 +70,7 @@ def grade_table(rows: Mapping[str, Any], title: str = "Grades of scoring") -> Ta
         Column("announced", "Departures announced", text=True),
         Column("false", "Nominal drives with an alarm", text=True),
     ]
+    columns += [] if times is None else [Column("ms", "CPU, ms a frame", digits=1, better=LOWER)]
     made = []
     for grade, one in rows.items():
         values = {f"auroc_{name}": Value(area["rho_delta"]["value"]) for name, area in one["ood_auroc"].items()}
@@ -70,12 +79,15 @@ def grade_table(rows: Mapping[str, Any], title: str = "Grades of scoring") -> Ta
         values["interval"] = Value(text="–" if bounds["low"] is None else f"{bounds['low']:.3f} to {bounds['high']:.3f}")
         values["nominal_ece"] = Value(one["ece"][NOMINAL]["value"])
         values |= {name: Value(text=text) for name, text in _alarm_words(one["alarm"]).items()}
+        values |= {} if times is None else {"ms": Value(times["grades_ms"].get(grade))}
         made.append(Row(grade, values))
     note = (
         "The paper's method fitted at each grade, on the frames that every grade has scores of. AUROC: rho + delta against "
         "nominal test drives. Alarm: level danger of the run's own calibrator, whose thresholds come from 6 drives only (it "
         "promises 1 in 7); the shipped one has 100."
     )
+    if times is not None:
+        note += f" CPU: one thread, ONNX Runtime (bench_grades); predictor and views take {times['prediction_ms']:.1f} ms more."
     return Table("grades", title, columns, made, note, "Grade")
 
 

@@ -72,7 +72,12 @@ def results_page(runs: Runs, open_loop: dict[str, Any] | None = None) -> str:
     return "\n".join(parts)
 
 
-def headline_page(runs: Runs, open_loop: dict[str, Any] | None = None, governor: dict[str, Any] | None = None) -> str:
+def headline_page(
+    runs: Runs,
+    open_loop: dict[str, Any] | None = None,
+    governor: dict[str, Any] | None = None,
+    times: dict[str, Any] | None = None,
+) -> str:
     """One page for readers: the main table and picture, and on how many tracks each claim holds."""
     tracks = one_per_track(runs)
     names = ", ".join(results["about"]["track"] for results in tracks.values())
@@ -84,7 +89,7 @@ def headline_page(runs: Runs, open_loop: dict[str, Any] | None = None, governor:
         parts.append(f"### {group}\n\n" + "\n".join(f"- {_escaped(line)}" for line in lines) + "\n")
     parts += [_section(table) for table in (oracle_table(tracks), predictor_baselines(tracks), safety_table(tracks))]
     reference = next(iter(runs.values()))
-    parts.append(_section(grade_table(reference["grades"])))
+    parts.append(_section(grade_table(reference["grades"], times=times)))
     if open_loop is not None:
         parts.append("## Closed against open loop\n\n" + " ".join(open_loop["conclusion"]) + "\n")
     if governor is not None:
@@ -107,9 +112,10 @@ def write_results_pages(
     runs: Runs,
     open_loop: dict[str, Any] | None = None,
     governor: dict[str, Any] | None = None,
+    times: dict[str, Any] | None = None,
 ) -> None:
     write_atomic(all_tables_path, results_page(runs, open_loop))
-    write_atomic(headline_path, headline_page(runs, open_loop, governor))
+    write_atomic(headline_path, headline_page(runs, open_loop, governor, times))
 
 
 def _section(table: Table) -> str:

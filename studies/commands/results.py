@@ -13,6 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from studies.all_runs import collect, read_runs
     from studies.governor.table import read_governor
+    from studies.grade_rows import read_times
     from studies.loop_tables import read_open_loop
     from studies.results_page import write_results_pages
 
@@ -20,6 +21,7 @@ def run(args: argparse.Namespace) -> int:
     for path in collect(args.experiments, folder):
         print(f"taken in: {path}")
     page = folder / "README.md"
-    write_results_pages(page, Path(args.headline), read_runs(folder), read_open_loop(folder), read_governor(folder))
+    beside = read_open_loop(folder), read_governor(folder), read_times(folder)
+    write_results_pages(page, Path(args.headline), read_runs(folder), *beside)
     print(f"written: {page} and {args.headline}")
     return 0

@@ -6,6 +6,7 @@ import pytest
 
 from studies.all_runs import REFERENCE, one_per_track, read_runs
 from studies.governor.table import read_governor
+from studies.grade_rows import read_times
 from studies.loop_tables import read_open_loop
 from studies.results_page import headline_page, results_page
 
@@ -21,7 +22,7 @@ def runs():
 def test_the_results_pages_are_the_ones_make_results_writes(runs):
     open_loop = read_open_loop(RESULTS)
     assert (RESULTS / "README.md").read_text(encoding="utf-8") == results_page(runs, open_loop), "run: make results"
-    page = headline_page(runs, open_loop, read_governor(RESULTS))
+    page = headline_page(runs, open_loop, read_governor(RESULTS), read_times(RESULTS))
     assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == page, "run: make results"
 
 

@@ -39,6 +39,8 @@ def test_half_with_the_same_numbers_equals_full_and_light_lacks_the_rollouts(tab
     assert found["half"]["ece"] == found["full"]["ece"] != found["light"]["ece"]
     assert found["full"]["ood_auroc"]["dark"]["rho"] == found["light"]["ood_auroc"]["dark"]["rho"]
     assert [row.label for row in grade_table(found).rows] == ["full", "half", "light"]
+    timed = grade_table(found, times={"grades_ms": {"full": 39.9, "light": 3.7}, "prediction_ms": 1.7})
+    assert [row.values["ms"].number for row in timed.rows] == [39.9, None, 3.7]
 
 
 def test_pieces_of_a_drive_without_settled_frames_are_left_out(tables):
