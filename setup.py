@@ -12,7 +12,7 @@ present = {package: folder for package, folder in SHIPPED.items() if (HERE / fol
 version = re.search(r'^__version__ = "(.+)"$', (HERE / "donkey_aicc/__init__.py").read_text(encoding="utf-8"), re.MULTILINE)[1]
 
 # A car needs none of these: what it drives with runs on ONNX Runtime.
-TRAIN = ["torch>=2.3,<3", "scikit-learn>=1.4", "matplotlib>=3.8", "joblib>=1.3", "onnx>=1.16"]
+TRAIN = ["torch>=2.3,<3", "scikit-learn>=1.4", "matplotlib>=3.8", "joblib>=1.3"]
 
 setup(
     name="donkey_aicc",
@@ -45,6 +45,7 @@ setup(
             "pytest",
             "pytest-xdist",
             "hypothesis",
+            "onnx>=1.16",
             "ruff",
             "mypy",
             "build",

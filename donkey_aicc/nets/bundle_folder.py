@@ -10,6 +10,8 @@ from donkey_aicc.nets.manifest import CALIBRATOR, Manifest, read_manifest
 from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.untrusted import read_bounded
 
+MOST_CHANNELS = 8192  # of a layer, twice what ours have: a small file must not make a net that fills the memory
+
 
 class BundleFolder:
     """The manifest of a bundle and its folder."""
@@ -68,6 +70,8 @@ class BundleFolder:
         except (SafetensorError, AssertionError, *DAMAGE) as error:
             raise AiccError(f"{path} is not a readable weight file: {error}; retrain the bundle") from error
         for name, value in found.items():
+            if max(value.shape, default=0) > MOST_CHANNELS:
+                raise AiccError(f"{path}: {name} must have at most {MOST_CHANNELS} in a dimension, got {value.shape}; retrain it")
             if value.dtype.kind == "f" and not np.isfinite(value).all():
                 raise AiccError(f"{path}: {name} must hold finite numbers, got others; retrain the bundle")
         return found

@@ -13,6 +13,7 @@ from donkey_aicc.nets.preprocess import ActionStats
 
 LAGS = (0, 2, 5)  # frames back, the newest first; 0.1 s and 0.25 s at 20 Hz
 NO_HISTORY = (0,)
+CHANGE_GAIN = 2.0  # pictures a few frames apart differ little
 _COMMANDS = 1  # steering
 
 

@@ -3,7 +3,6 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +10,13 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import remove_leftovers, sha256_of
-from donkey_aicc.nets import onnx_runtime
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.bundle_folder import BundleFolder
 from donkey_aicc.nets.history import stacked
-from donkey_aicc.nets.manifest import WEIGHT_FILES, Manifest, write_manifest
+from donkey_aicc.nets.manifest import Manifest, write_manifest
+from donkey_aicc.nets.onnx_graph import Weights
+from donkey_aicc.nets.onnx_nets import NET_OF, graph_file
+from donkey_aicc.nets.onnx_runtime import OnnxRuntime
 from donkey_aicc.nets.preprocess import images_to_array
 from donkey_aicc.nets.runtime import Runtime, StepMasks, initial_state
 from donkey_aicc.nets.shapes import HIDDEN, POSITIONS
@@ -33,29 +34,20 @@ def export_bundle(path: str | Path, images: np.ndarray, actions: np.ndarray) -> 
     images (N, 64, 64, 3) uint8 and actions (N, 2): frames of a drive, which the nets must agree on. A graph that differs by
     more than TOLERANCE is not kept.
     """
-    from donkey_aicc.nets import onnx_nets
-    from donkey_aicc.nets.onnx_graph import Weights
-
     bundle = Bundle.load(path)
-    writers: dict[str, tuple[str, Callable[[Weights, Path], None]]] = {
-        onnx_runtime.ENCODER: ("vae", onnx_nets.write_encoder),
-        onnx_runtime.DECODER: ("vae", onnx_nets.write_decoder),
-        onnx_runtime.COMMAND: ("dynamics", onnx_nets.write_command),
-        onnx_runtime.STEP: ("dynamics", onnx_nets.write_step),
-    }
-    if bundle.has_predictor:
-        writers[onnx_runtime.PREDICTOR] = ("safety", onnx_nets.write_predictor)
+    written = [file for file, net in NET_OF.items() if net in bundle.manifest.weight_files]
     remove_leftovers(bundle.path / "export")  # of an export that was killed
     with tempfile.TemporaryDirectory(dir=bundle.path, prefix=f".export.{os.getpid()}-") as temporary:
         folder = Path(temporary)
         for file in bundle.manifest.weight_files.values():
             shutil.copy(bundle.path / file, folder / file)  # a graph may read files of its own folder only
-        for file, (net, write) in writers.items():
-            write(Weights(folder / WEIGHT_FILES[net]), folder / file)
-        hashes = {file: {"sha256": sha256_of(folder / file), "bytes": (folder / file).stat().st_size} for file in writers}
+        for file in written:
+            weights = bundle.manifest.weight_files[NET_OF[file]]
+            (folder / file).write_bytes(graph_file(file, Weights(weights, (folder / weights).read_bytes())))
+        hashes = {file: {"sha256": sha256_of(folder / file), "bytes": (folder / file).stat().st_size} for file in written}
         manifest = replace(bundle.manifest, onnx=hashes)
         differences = _compare(bundle, folder, manifest, images[:CHECKED_FRAMES], actions[:CHECKED_FRAMES])
-        for file in writers:
+        for file in written:
             (folder / file).chmod(0o644)
             (folder / file).replace(bundle.path / file)
     write_manifest(bundle.path, manifest)
@@ -63,7 +55,7 @@ def export_bundle(path: str | Path, images: np.ndarray, actions: np.ndarray) -> 
 
 
 def _compare(bundle: Bundle, folder: Path, manifest: Manifest, images: np.ndarray, actions: np.ndarray) -> dict[str, float]:
-    exported = onnx_runtime.OnnxRuntime(BundleFolder(manifest, folder))
+    exported = OnnxRuntime(BundleFolder(manifest, folder))
     found = (_outputs(runtime, images, actions) for runtime in (TorchRuntime(bundle), exported))
     torchs, ours = found
     differences = {name: float(np.abs(values - ours[name]).max()) for name, values in torchs.items()}

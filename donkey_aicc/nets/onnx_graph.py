@@ -1,25 +1,25 @@
-"""Writes one ONNX graph whose weights stay in the bundle's safetensors file: the graph names the file and the place in it."""
+"""Builds one ONNX graph whose weights stay in the bundle's safetensors file: the graph names the file and the place in it."""
 
 import json
 import struct
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+
+from donkey_aicc.errors import AiccError
+from donkey_aicc.nets import onnx_messages
 
 OPSET, IR_VERSION = 18, 9  # read by every ONNX Runtime since 1.17
-_KINDS = {"F16": TensorProto.FLOAT16, "F32": TensorProto.FLOAT}
+_KINDS = {"F16": onnx_messages.FLOAT16, "F32": onnx_messages.FLOAT}
 
 
 class Weights:
-    """Where each tensor of a safetensors file lies."""
+    """Where each tensor of a safetensors file lies. content: all of it, or as much as its header takes."""
 
-    def __init__(self, path: Path) -> None:
-        self.file = path.name
-        with open(path, "rb") as stored:
-            (length,) = struct.unpack("<Q", stored.read(8))
-            entries = json.loads(stored.read(length))
+    def __init__(self, file: str, content: bytes) -> None:
+        self.file = file
+        (length,) = struct.unpack("<Q", content[:8])
+        entries = json.loads(content[8 : 8 + length])
         self._start = 8 + length
         self._entries = {name: entry for name, entry in entries.items() if name != "__metadata__"}
 
@@ -27,17 +27,22 @@ class Weights:
         return name in self._entries
 
     def shape(self, name: str) -> list[int]:
-        return list(self._entries[name]["shape"])
+        return list(self._entry(name)["shape"])
 
-    def tensor(self, name: str) -> TensorProto:
+    def tensor(self, name: str) -> bytes:
         """A tensor without data of its own."""
-        entry = self._entries[name]
+        entry = self._entry(name)
         begin, end = entry["data_offsets"]
-        tensor = TensorProto(name=name, data_type=_KINDS[entry["dtype"]], dims=entry["shape"])
-        tensor.data_location = TensorProto.EXTERNAL
-        for key, value in (("location", self.file), ("offset", self._start + begin), ("length", end - begin)):
-            tensor.external_data.add(key=key, value=str(value))
-        return tensor
+        place = {"location": self.file, "offset": str(self._start + begin), "length": str(end - begin)}
+        return onnx_messages.stored_tensor(name, _KINDS[entry["dtype"]], entry["shape"], place)
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        entry = self._entries.get(name)
+        if entry is None:
+            raise AiccError(f"{self.file} must hold the weights {name}, got none of that name; train the bundle again")
+        if entry["dtype"] not in _KINDS:
+            raise AiccError(f"{self.file}: {name} must be of {' or '.join(_KINDS)}, got {entry['dtype']}; train the bundle again")
+        return dict(entry)
 
 
 class Graph:
@@ -45,8 +50,8 @@ class Graph:
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
-        self._nodes: list[Any] = []
-        self._constants: dict[str, TensorProto] = {}
+        self._nodes: list[bytes] = []
+        self._constants: dict[str, bytes] = {}
 
     def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
         """A node with one output."""
@@ -55,7 +60,7 @@ class Graph:
     def split_op(self, kind: str, outputs: int, *inputs: str, **attributes: Any) -> list[str]:
         """A node with several outputs."""
         names = [f"{kind.lower()}_{len(self._nodes)}_{number}" for number in range(outputs)]
-        self._nodes.append(helper.make_node(kind, list(inputs), names, **attributes))
+        self._nodes.append(onnx_messages.node(kind, inputs, names, attributes))
         return names
 
     def weight(self, name: str) -> str:
@@ -63,25 +68,22 @@ class Graph:
         known = f"{name}/float"
         if name not in self._constants:
             self._constants[name] = self.weights.tensor(name)
-            self._nodes.append(helper.make_node("Cast", [name], [known], to=TensorProto.FLOAT))
+            self._nodes.append(onnx_messages.node("Cast", [name], [known], {"to": onnx_messages.FLOAT}))
         return known
 
     def constant(self, values: Any, dtype: type = np.float32) -> str:
         name = f"constant_{len(self._constants)}"
-        self._constants[name] = numpy_helper.from_array(np.asarray(values, dtype=dtype), name)
+        self._constants[name] = onnx_messages.constant(name, np.asarray(values, dtype=dtype))
         return name
 
     def reshape(self, x: str, *shape: int) -> str:
         """0 keeps a dimension, -1 is what is left."""
         return self.op("Reshape", x, self.constant(shape, np.int64))
 
-    def save(self, path: Path, inputs: dict[str, tuple[Any, ...]], outputs: dict[str, str]) -> None:
-        """inputs: name -> shape; outputs: name -> value."""
-        for name, value in outputs.items():
-            self._nodes.append(helper.make_node("Identity", [value], [name]))
-        given = [helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)) for name, shape in inputs.items()]
-        found = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
-        graph = helper.make_graph(self._nodes, path.stem, given, found, list(self._constants.values()))
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="donkey_aicc")
-        model.ir_version = IR_VERSION
-        path.write_bytes(model.SerializeToString())
+    def file(self, name: str, inputs: dict[str, tuple[int | str, ...]], outputs: dict[str, str]) -> bytes:
+        """The whole file. inputs: name -> shape; outputs: name -> value."""
+        nodes = self._nodes + [onnx_messages.node("Identity", [value], [name], {}) for name, value in outputs.items()]
+        given = [onnx_messages.value(name, shape) for name, shape in inputs.items()]
+        found = [onnx_messages.value(name, None) for name in outputs]
+        whole = onnx_messages.graph(name, nodes, list(self._constants.values()), given, found)
+        return onnx_messages.model(whole, "donkey_aicc", OPSET, IR_VERSION)

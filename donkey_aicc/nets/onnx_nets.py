@@ -1,12 +1,12 @@
-"""The nets as ONNX graphs, layer by layer as in vae.py, safety_cnn.py and dynamics.py."""
+"""The nets as ONNX graphs, layer by layer as in vae.py, safety_cnn.py and dynamics.py; needs neither torch nor onnx."""
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from donkey_aicc.nets import winograd
-from donkey_aicc.nets.history import frames_in
+from donkey_aicc.nets import winograd_matrices as winograd
+from donkey_aicc.nets.history import CHANGE_GAIN, frames_in
 from donkey_aicc.nets.onnx_graph import Graph, Weights
 from donkey_aicc.nets.shapes import ACTION_CHANNELS, GATES, HIDDEN, LATENT_CHANNELS, LATENT_SIDE, POSITIONS
 
@@ -14,9 +14,24 @@ NORM_EPS = 1e-5  # torch's default, which all our nets use
 IMAGE = ("batch", 3, 64, 64)
 LATENT = ("batch", LATENT_CHANNELS, LATENT_SIDE, LATENT_SIDE)
 _SAMPLES = (POSITIONS, "lanes", "samples")
+# What ONNX Runtime runs -> its file; the net whose weights it uses.
+ENCODER, DECODER, PREDICTOR, COMMAND, STEP = "encoder.onnx", "decoder.onnx", "predictor.onnx", "command.onnx", "step.onnx"
+NET_OF = {ENCODER: "vae", DECODER: "vae", PREDICTOR: "safety", COMMAND: "dynamics", STEP: "dynamics"}
 
 
-def write_encoder(weights: Weights, path: Path) -> None:
+def graph_file(file: str, weights: Weights) -> bytes:
+    """The content of one of these files for these weights; it holds none of them itself, so it depends on their layout only."""
+    made: dict[str, Callable[[Weights], bytes]] = {
+        ENCODER: encoder_graph,
+        DECODER: decoder_graph,
+        PREDICTOR: predictor_graph,
+        COMMAND: command_graph,
+        STEP: step_graph,
+    }
+    return made[file](weights)
+
+
+def encoder_graph(weights: Weights) -> bytes:
     """images -> latent mean."""
     graph = Graph(weights)
     x = graph.op("Sub", "images", graph.constant(0.5))
@@ -24,10 +39,10 @@ def write_encoder(weights: Weights, path: Path) -> None:
         x = _conv_norm(graph, x, f"encoder.{number}.0", f"encoder.{number}.1", stride=2)
         x = graph.op("Relu", x)
     both = _mixing(graph, x, "encoder.4")
-    graph.save(path, {"images": IMAGE}, {"latent": graph.split_op("Split", 2, both, axis=1, num_outputs=2)[0]})
+    return graph.file("encoder", {"images": IMAGE}, {"latent": graph.split_op("Split", 2, both, axis=1, num_outputs=2)[0]})
 
 
-def write_decoder(weights: Weights, path: Path) -> None:
+def decoder_graph(weights: Weights) -> bytes:
     """latent -> images."""
     graph = Graph(weights)
     x = graph.op("Relu", _norm(graph, _mixing(graph, "latent", "decoder.0"), "decoder.1"))
@@ -37,10 +52,10 @@ def write_decoder(weights: Weights, path: Path) -> None:
         x = graph.op("Relu", _norm(graph, x, f"decoder.{up}.1"))
     x = _conv(graph, x, "decoder.9")
     x = graph.op("DepthToSpace", x, blocksize=2, mode="CRD")
-    graph.save(path, {"latent": LATENT}, {"images": graph.op("Sigmoid", x)})
+    return graph.file("decoder", {"latent": LATENT}, {"images": graph.op("Sigmoid", x)})
 
 
-def write_predictor(weights: Weights, path: Path) -> None:
+def predictor_graph(weights: Weights) -> bytes:
     """images (and what a history brings) -> features and logits, without dropout."""
     graph = Graph(weights)
     channels = weights.shape("convolutions.0.0.weight")[1]
@@ -50,13 +65,11 @@ def write_predictor(weights: Weights, path: Path) -> None:
     x = graph.op("Relu", _linear(graph, graph.op("Flatten", x), "first"))
     features = graph.op("Relu", _linear(graph, x, "second"))
     shape = ("batch", channels, 64, 64)
-    graph.save(path, {"images": shape}, {"features": features, "logits": _linear(graph, features, "third")})
+    return graph.file("predictor", {"images": shape}, {"features": features, "logits": _linear(graph, features, "third")})
 
 
 def _predictor_input(graph: Graph, channels: int) -> str:
     """SafetyCNN.seen: the newest frame about zero, the older ones as changes, the commands as they are."""
-    from donkey_aicc.nets.safety_cnn import CHANGE_GAIN
-
     half, frames = graph.constant(0.5), frames_in(channels)
     if frames == 1:
         return graph.op("Sub", "images", half)
@@ -66,7 +79,7 @@ def _predictor_input(graph: Graph, channels: int) -> str:
     return graph.op("Concat", graph.op("Sub", newest, half), *changes, commands, axis=1)
 
 
-def write_command(weights: Weights, path: Path) -> None:
+def command_graph(weights: Weights) -> bytes:
     """Normalised action (L, 2) -> its share of the first layer's gates (16, L, 1, 512)."""
     graph = Graph(weights)
     hidden = graph.op("Relu", _linear(graph, "action", "action.0"))
@@ -74,10 +87,10 @@ def write_command(weights: Weights, path: Path) -> None:
     x = graph.op("Transpose", maps, perm=[2, 0, 1])
     first = graph.weight("cells.0.gates.weight")
     gates = _winograd(graph, x, _input_channels(graph, first, [(LATENT_CHANNELS, LATENT_CHANNELS + ACTION_CHANNELS)]))
-    graph.save(path, {"action": ("lanes", 2)}, {"command": graph.reshape(gates, POSITIONS, -1, 1, GATES * HIDDEN)})
+    return graph.file("command", {"action": ("lanes", 2)}, {"command": graph.reshape(gates, POSITIONS, -1, 1, GATES * HIDDEN)})
 
 
-def write_step(weights: Weights, path: Path) -> None:
+def step_graph(weights: Weights) -> bytes:
     """One step of the dynamics for L lanes of S samples, the state as input and output; see Runtime.step."""
     graph = Graph(weights)
     std = graph.reshape(graph.weight("latent_std"), LATENT_CHANNELS)
@@ -106,7 +119,7 @@ def write_step(weights: Weights, path: Path) -> None:
         "between": ("one_or_lanes", "samples", HIDDEN),
     }
     found = {"ahead": ahead, "hidden1_": hidden1, "cell1_": cell1, "hidden2_": hidden2, "cell2_": cell2}
-    graph.save(path, inputs, found)
+    return graph.file("step", inputs, found)
 
 
 def _cell(graph: Graph, gates: str, cell: str, norm: str, shape: str) -> tuple[str, str]:

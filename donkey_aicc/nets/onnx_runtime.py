@@ -8,15 +8,13 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle_folder import BundleFolder
+from donkey_aicc.nets.onnx_graph import Weights
+from donkey_aicc.nets.onnx_nets import COMMAND, DECODER, ENCODER, NET_OF, PREDICTOR, STEP, graph_file
 from donkey_aicc.nets.runtime import ONNX, Runtime, State, StepMasks
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-# Graph -> file. The files hold no weights: those are read from the bundle's safetensors files beside them.
-ENCODER, DECODER, PREDICTOR, COMMAND, STEP = "encoder.onnx", "decoder.onnx", "predictor.onnx", "command.onnx", "step.onnx"
-NET_OF = {ENCODER: "vae", DECODER: "vae", PREDICTOR: "safety", COMMAND: "dynamics", STEP: "dynamics"}
-GRAPHS = tuple(NET_OF)
 _QUIET = 3  # onnxruntime's level for errors
 
 
@@ -31,8 +29,9 @@ class OnnxRuntime(Runtime):
         self._sessions: dict[str, InferenceSession] = {}
         for file in folder.manifest.weight_files.values():  # damage shows itself here, not in the middle of a drive
             folder.weights(file)
-        for file in folder.manifest.onnx:
-            folder.content(file)
+        for graph, net in NET_OF.items():
+            if net in folder.manifest.weight_files:
+                self._checked(graph)
 
     def encode(self, images: np.ndarray) -> np.ndarray:
         return self._run(ENCODER, images)[0]
@@ -57,17 +56,30 @@ class OnnxRuntime(Runtime):
         arrays = (np.ascontiguousarray(each, dtype=np.float32) for each in inputs)
         return session.run(None, dict(zip(names, arrays, strict=True)))
 
+    def _checked(self, graph: str) -> bytes:
+        """A graph's file, if it is the very one that we write for these weights.
+
+        A hash only says who wrote it. A graph can loop for ever, take all memory or read other files; ours do not.
+        """
+        if graph not in self._folder.manifest.onnx:
+            raise AiccError(f"bundle {self._folder.path} has no {graph}; make it with: donkey-aicc export {self._folder.path}")
+        content, weights = self._folder.content(graph), self._folder.manifest.weight_files[NET_OF[graph]]
+        if content != graph_file(graph, Weights(weights, self._folder.content(weights))):
+            raise AiccError(
+                f"{self._folder.path / graph} is not the graph that this version of donkey_aicc writes for {weights}; make it "
+                f"again with: donkey-aicc export {self._folder.path}"
+            )
+        return content
+
     def _open(self, graph: str) -> "InferenceSession":
         import onnxruntime
 
-        if graph not in self._folder.manifest.onnx:
-            raise AiccError(f"bundle {self._folder.path} has no {graph}; make it with: donkey-aicc export {self._folder.path}")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._control_threads if graph == PREDICTOR else self._threads
         options.inter_op_num_threads = 1
         options.log_severity_level = _QUIET
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the core belongs to the drive loop
-        content = self._folder.content(graph)
+        content = self._checked(graph)
         # Handed over instead of left to ONNX Runtime, which maps the file into memory: cut short, it would end the program.
         weights = self._folder.weights(self._folder.manifest.weight_files[NET_OF[graph]])
         used = {name: value for name, value in weights.items() if _names(content, name)}

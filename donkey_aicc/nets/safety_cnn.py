@@ -6,14 +6,13 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from donkey_aicc.nets.history import frames_in
+from donkey_aicc.nets.history import CHANGE_GAIN, frames_in
 from donkey_aicc.nets.shapes import FEATURE_SIZE
 
 DROPOUT = 0.3
 # Most of the parameters are in the first fully connected layer. Convolutions twice as wide would cost the control path more than
 # twice as much, for each of the augmented views, and predict no better (studies/log.md).
 CHANNELS = (16, 32, 64, 288)
-CHANGE_GAIN = 2.0  # pictures a few frames apart differ little
 
 
 def _block(inputs: int, outputs: int) -> nn.Sequential:

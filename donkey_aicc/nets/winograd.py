@@ -6,43 +6,16 @@ is about 2.5x faster than the direct convolution, forwards and backwards; the re
 Layout here: positions first, (16, B, C), position = 4 * row + column.
 """
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
+from donkey_aicc.nets import winograd_matrices as matrices
+from donkey_aicc.nets.winograd_matrices import PRODUCTS
+
 SIDE = 4
 POSITIONS = SIDE * SIDE
-PRODUCTS = 36
 
-# Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), interpolation at 0, +-1, +-2, infinity
-_INPUT = [
-    [4, 0, -5, 0, 1, 0],
-    [0, -4, -4, 1, 1, 0],
-    [0, 4, -4, -1, 1, 0],
-    [0, -2, -1, 2, 1, 0],
-    [0, 2, -1, -2, 1, 0],
-    [0, 4, 0, -5, 0, 1],
-]
-_WEIGHT: list[list[float]] = [
-    [1 / 4, 0, 0],
-    [-1 / 6, -1 / 6, -1 / 6],
-    [-1 / 6, 1 / 6, -1 / 6],
-    [1 / 24, 1 / 12, 1 / 6],
-    [1 / 24, -1 / 12, 1 / 6],
-    [0, 0, 1],
-]
-_OUTPUT = [[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]]
-
-
-def _two_dimensional(rows: Sequence[Sequence[float]], columns: slice = slice(None)) -> Tensor:
-    one = torch.tensor(rows, dtype=torch.float64)[:, columns].contiguous()
-    return torch.kron(one, one).float()
-
-
-INPUT_2D = _two_dimensional(_INPUT, slice(1, 5))  # (36, 16): the border of the tile is zero padding
-WEIGHT_2D = _two_dimensional(_WEIGHT)  # (36, 9)
-OUTPUT_2D = _two_dimensional(_OUTPUT)  # (16, 36)
+INPUT_2D, WEIGHT_2D, OUTPUT_2D = map(torch.from_numpy, (matrices.INPUT_2D, matrices.WEIGHT_2D, matrices.OUTPUT_2D))
 
 
 def unfold_weight(weight: Tensor) -> Tensor:

@@ -195,3 +195,15 @@ def test_a_weight_that_is_no_number_is_refused_though_its_hash_fits(folder, bad)
     edit_manifest(folder, files=files)
     with pytest.raises(AiccError, match="head.bias must hold finite numbers"):
         Bundle.load(folder)
+
+
+def test_a_layer_far_too_wide_is_refused_before_a_net_is_made_of_it(folder):
+    path = folder / "safety.safetensors"
+    weights = load_file(path)
+    weights["convolutions.0.0.weight"] = torch.zeros(9000, 3, 3, 3)
+    save_file(weights, path)
+    files = json.loads((folder / "manifest.json").read_text())["files"]
+    files["safety.safetensors"] |= {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+    edit_manifest(folder, files=files)
+    with pytest.raises(AiccError, match=r"convolutions.0.0.weight must have at most 8192 in a dimension, got \(9000, 3, 3, 3\)"):
+        Bundle.load(folder)

@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from onnx import ModelProto, helper
 from torch import nn
 
 from donkey_aicc.errors import AiccError
+from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.history import LAGS, input_channels
@@ -121,6 +123,72 @@ def test_changed_and_missing_graphs_are_refused(folder, tmp_path):
         open_runtime(copied)
 
 
+def with_graph(folder, copied, file, content):
+    """A stranger's bundle: another graph, and a manifest that has its hash."""
+    shutil.copytree(folder, copied)
+    (copied / file).write_bytes(content)
+    manifest = json.loads((copied / "manifest.json").read_text())
+    manifest["onnx"][file] = {"sha256": sha256_of(copied / file), "bytes": len(content)}
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    return copied
+
+
+def endless():
+    """A predictor that never answers, written with the onnx package."""
+    true, number = (helper.make_tensor(name, kind, [], [value]) for name, kind, value in (("c", 9, True), ("n", 7, 2**62)))
+    body = [helper.make_node("Identity", ["going"], ["goes_on"]), helper.make_node("Identity", ["x"], ["y"])]
+    sizes = [
+        helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (("i", 7, []), ("going", 9, []), ("x", 1, None))
+    ]
+    gives = [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (("goes_on", 9, []), ("y", 1, None))]
+    loop = helper.make_node("Loop", ["n", "c", "images"], ["logits"], body=helper.make_graph(body, "body", sizes, gives))
+    given = [helper.make_tensor_value_info("images", 1, ["batch", 3, 64, 64])]
+    graph = helper.make_graph([loop], "predictor", given, [helper.make_tensor_value_info("logits", 1, None)], [true, number])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]).SerializeToString()
+
+
+def elsewhere(content):
+    """The graph, with its weights taken from a file outside of the bundle."""
+    model = ModelProto.FromString(content)
+    for tensor in model.graph.initializer:
+        for entry in tensor.external_data:
+            entry.value = "../../secret" if entry.key == "location" else entry.value
+    return model.SerializeToString()
+
+
+def padded(content):
+    """The graph, with a border that makes its pictures fill the memory."""
+    model = ModelProto.FromString(content)
+    pads = next(each for node in model.graph.node for each in node.attribute if each.name == "pads")
+    pads.ints[:] = [10**6] * 4
+    return model.SerializeToString()
+
+
+@pytest.mark.parametrize("change", [lambda _: endless(), elsewhere, padded, lambda content: content + b"\x12\x00"])
+def test_a_strangers_graph_is_refused_before_it_runs(folder, tmp_path, change):
+    copied = with_graph(folder, tmp_path / "copied", "predictor.onnx", change((folder / "predictor.onnx").read_bytes()))
+    with pytest.raises(AiccError, match=r"predictor.onnx is not the graph that this version of donkey_aicc writes for safety"):
+        open_runtime(copied)
+
+
+def test_a_bundle_that_lacks_a_graph_is_refused_at_the_start_and_not_in_the_middle_of_a_drive(folder, tmp_path):
+    copied = tmp_path / "copied"
+    shutil.copytree(folder, copied)
+    manifest = json.loads((copied / "manifest.json").read_text())
+    del manifest["onnx"]["step.onnx"]
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(AiccError, match="has no step.onnx; make it with: donkey-aicc export"):
+        open_runtime(copied)
+
+
+@pytest.mark.parametrize("file", ["encoder.onnx", "decoder.onnx", "predictor.onnx", "command.onnx", "step.onnx"])
+def test_the_files_are_those_that_the_onnx_package_would_write(folder, file):
+    content = (folder / file).read_bytes()
+    model = ModelProto.FromString(content)
+    assert model.SerializeToString(deterministic=True) == content
+    assert [each.version for each in model.opset_import] == [18] and model.graph.node
+
+
 def test_a_graph_that_differs_is_not_kept(folder, tmp_path, monkeypatch):
     from donkey_aicc.nets import onnx_nets
 
@@ -129,6 +197,7 @@ def test_a_graph_that_differs_is_not_kept(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(onnx_nets, "NORM_EPS", 0.5)
     with pytest.raises(AiccError, match="on ONNX Runtime differs from torch by .*; not exported"):
         export_bundle(copied, IMAGES, ACTIONS)
+    monkeypatch.undo()
     assert read_manifest(copied) == read_manifest(folder) and open_runtime(copied).name == "onnx"
 
 
