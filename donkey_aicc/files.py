@@ -1,5 +1,7 @@
 """Writing files so that a crash leaves either the old file or the new one, never half of one; reading JSON."""
 
+import contextlib
+import ctypes
 import hashlib
 import json
 import os
@@ -15,6 +17,7 @@ from typing import Any
 from donkey_aicc.errors import AiccError
 from donkey_aicc.untrusted import read_untrusted_json
 
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 _LEFTOVER = re.compile(r"(\d{1,9})-[0-9A-Za-z_]+")  # the number of the process, and what makes the name its own
 
 
@@ -82,6 +85,14 @@ def read_json(path: str | Path, advice: str) -> Any:
         return read_untrusted_json(path)
     except (OSError, AiccError) as error:
         raise AiccError(f"{path} cannot be read ({error}); {advice}") from error
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Let two files or folders change places in one step, so that neither is ever missing; False where the system cannot."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # no such function: another system, or an old one
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+        return int(call(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE)) == 0
+    return False
 
 
 def sha256_of(path: str | Path) -> str:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from donkey_aicc.files import atomic_path, sha256_of, write_atomic, write_json
+from donkey_aicc.files import atomic_path, exchange, sha256_of, write_atomic, write_json
 
 
 def test_a_failed_write_leaves_the_old_content_and_no_litter(tmp_path):
@@ -99,3 +99,13 @@ def test_what_a_killed_writer_left_goes_when_the_file_is_written_again(tmp_path)
         (tmp_path / name).write_text("another's")
     write_atomic(tmp_path / "table.json", "{}")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*others, "table.json"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a call of Linux")
+def test_two_folders_change_places_in_one_step(tmp_path):
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "content").write_text(name)
+    assert exchange(tmp_path / "new", tmp_path / "old")
+    assert [(tmp_path / name / "content").read_text() for name in ("old", "new")] == ["new", "old"]
+    assert not exchange(tmp_path / "new", tmp_path / "not there")

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.files import remove_leftovers, sha256_of
+from donkey_aicc.files import exchange, remove_leftovers, sha256_of
 from donkey_aicc.nets import winograd  # noqa: F401  imported early: its constants must not be made on the meta device
 from donkey_aicc.nets.bundle_folder import BundleFolder
 from donkey_aicc.nets.dynamics import LatentDynamics
@@ -153,6 +153,8 @@ def survives_half(state: dict[str, Tensor]) -> bool:
 def _replace_folder(new: Path, folder: Path) -> None:
     if not folder.exists():
         os.rename(new, folder)
+        return
+    if exchange(new, folder):  # the old bundle goes with the caller's temporary folder
         return
     old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.stem}.{os.getpid()}-old_", suffix=folder.suffix))
     os.rename(folder, old)  # over the empty directory

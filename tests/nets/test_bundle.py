@@ -78,7 +78,10 @@ def test_a_later_calibrator_does_not_disturb_loading(folder):
     assert Bundle.load(folder).calibrator_path.is_file()
 
 
-def test_saving_over_a_bundle_replaces_it_and_its_calibrator(nets, folder):
+@pytest.mark.parametrize("in_one_step", [True, False])  # False: where the system cannot exchange two folders
+def test_saving_over_a_bundle_replaces_it_and_its_calibrator(nets, folder, in_one_step, monkeypatch):
+    if not in_one_step:
+        monkeypatch.setattr("donkey_aicc.nets.bundle.exchange", lambda one, other: False)
     (folder / "calibrator.json").write_text("{}")
     manifest = read_manifest(folder)
     manifest.tau = 0.7
