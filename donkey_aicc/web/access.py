@@ -45,8 +45,13 @@ def known_host(host: str) -> bool:
     return True
 
 
+def same_token(given: object, token: str) -> bool:
+    """Compared in constant time, so that the time of an answer tells nothing about how much was right."""
+    return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+
+
 class Access:
-    """Compares tokens in constant time and counts wrong ones per address, so that a short one cannot be guessed."""
+    """The token of a drive. Wrong ones are counted per address, so that a short one cannot be guessed."""
 
     def __init__(self, token: str | None = None, view: str = OPEN, clock: Callable[[], float] = time.monotonic) -> None:
         if token is not None and not _FORM.fullmatch(token):
@@ -64,7 +69,7 @@ class Access:
         tries = [at for at in self._wrong.get(address, ()) if now - at < _MINUTE_S]
         if len(tries) >= _WRONG_TRIES:
             return False
-        if isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode()):
+        if same_token(given, self.token):
             return True
         self._wrong.pop(address, None)
         self._wrong[address] = [*tries, now]

@@ -6,7 +6,6 @@ otherwise; then only whoever has the printed link gets in. Requests that come fr
 """
 
 import asyncio
-import hmac
 import ipaddress
 import json
 import math
@@ -23,7 +22,7 @@ from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandle
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.untrusted import parse_json
-from donkey_aicc.web.access import known_host, own_address, qr_code, same_origin
+from donkey_aicc.web.access import known_host, own_address, qr_code, same_origin, same_token
 from donkey_aicc.web.bounded_server import READ_S, BoundedServer, bounded_server
 from donkey_aicc.web.whole_page import LOOK, whole_page
 
@@ -72,10 +71,6 @@ def number(value: Any, name: str) -> float:
     return found
 
 
-def _same(given: str | None, token: str) -> bool:
-    return given is not None and hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
-
-
 class _Guarded(RequestHandler):
     """Refuses what comes from elsewhere, before anything else is looked at."""
 
@@ -90,7 +85,7 @@ class _Guarded(RequestHandler):
         if token is None:
             return
         cookie, given = self.settings["cookie"], self.get_query_argument("token", None)
-        if not any(_same(each, token) for each in (given, self.get_cookie(cookie))):
+        if not any(same_token(each, token) for each in (given, self.get_cookie(cookie))):
             raise HTTPError(403, reason="open the link that was printed when this page was started")
         if given is not None:  # from now on the browser shows it by itself, and the address bar does not
             self.set_cookie(cookie, token, httponly=True, samesite="Lax")
