@@ -71,7 +71,7 @@ def main_table(tracks: Runs) -> Table:
     )
     if len(stressed) < len(tracks):
         missing = ", ".join(run for run in tracks if run not in stressed)
-        note += f" Worst share without {missing}: there a protocol has, for some horizon, only safe or only unsafe frames."
+        note += f" Worst share without {missing}: there a protocol has, at every horizon, only safe or only unsafe frames."
     return Table("main", "Main methods, means over tracks", columns, rows, note, "Method")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.evaluation.cells import interval_cell, rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition
-from donkey_aicc.evaluation.horizons import horizon_mean
+from donkey_aicc.evaluation.horizons import horizon_mean, horizon_weights
 from donkey_aicc.evaluation.methods import GROUPS, PLUS
 from donkey_aicc.evaluation.metrics import ece_of_sums
 from donkey_aicc.evaluation.resampling import drawn_counts
@@ -43,14 +43,22 @@ def at_share(outcome: Outcome, share: Share, horizons: np.ndarray, counts: np.nd
         for sums in (outcome.safe_sums, outcome.sums, outcome.safe_nll_sums, outcome.nll_sums)
     )
     sums, losses = total, total_nll
-    with np.errstate(divide="ignore", invalid="ignore"):  # one class only at a horizon: NaN, as no weight can change its share
+    with np.errstate(divide="ignore", invalid="ignore"):  # one class only at a horizon: NaN, see _mean_where_known
         if share is not None:
             now = safe_nll[..., 0] / total_nll[..., 0]
             of_safe, of_unsafe = share / now, (1.0 - share) / (1.0 - now)
             sums = of_safe[..., None, None] * safe + of_unsafe[..., None, None] * (total - safe)
             losses = of_safe[..., None] * safe_nll + of_unsafe[..., None] * (total_nll - safe_nll)
         ece, nll = ece_of_sums(sums), losses[..., 1] / losses[..., 0]
-    return np.stack([horizon_mean(ece, horizons), horizon_mean(nll, horizons)], axis=-1)
+    mean = horizon_mean if share is None else _mean_where_known
+    return np.stack([mean(ece, horizons), mean(nll, horizons)], axis=-1)
+
+
+def _mean_where_known(values: np.ndarray, horizons: np.ndarray) -> np.ndarray:
+    """(..., K) -> (...): a horizon with only safe or only unsafe frames has no other share, and is left out."""
+    weights = np.where(np.isnan(values), 0.0, horizon_weights(horizons))
+    with np.errstate(invalid="ignore"):
+        return (np.nan_to_num(values) * weights).sum(axis=-1) / weights.sum(axis=-1)
 
 
 def stress(
@@ -142,7 +150,8 @@ def safe_share_table(results: dict[str, Any]) -> Table:
         rows.append(Row(method["label"], values, GROUPS[method["group"]], strong=name in (OURS, PLUS, "aicc_robust")))
     note = (
         "The same predictions; the frames of each protocol are weighted so that the stated share of them is safe. A method that "
-        "is good as driven and bad elsewhere has guessed the base rate of these drives."
+        "is good as driven and bad elsewhere has guessed the base rate of these drives. A horizon at which a protocol has only "
+        "safe or only unsafe frames is left out of its mean."
     )
     return Table("safe_share", "If other shares of the frames were safe", columns, rows, note)
 

@@ -39,6 +39,14 @@ def test_a_guess_at_the_base_rate_is_good_at_that_rate_only() -> None:
     assert at_share(guess, 0.7, HORIZONS)[0] == pytest.approx(0.4)
 
 
+def test_a_horizon_with_one_class_only_is_left_out_and_the_others_count() -> None:
+    labels = np.stack([(np.arange(100) < 30), np.ones(100)], axis=1).astype(float)
+    guess = outcome(np.full(labels.shape, 0.3), labels)
+    assert at_share(guess, 0.7, HORIZONS)[0] == pytest.approx(0.4)  # of the first horizon alone
+    assert at_share(guess, None, HORIZONS)[0] == pytest.approx(0.35)  # as driven, both count: 0.0 and 0.7
+    assert np.isnan(at_share(outcome(np.full(labels.shape, 0.3), np.ones_like(labels)), 0.7, HORIZONS)).all()
+
+
 def test_oracles_know_what_they_say() -> None:
     rng = np.random.default_rng(1)
     logits = rng.standard_normal(3000) * 2
