@@ -8,7 +8,7 @@ import numpy as np
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.calibrating import fit_calibrator
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.calibration.grades import grades_of, table_at
+from donkey_aicc.calibration.score_cache import grades_of, table_at
 from donkey_aicc.evaluation.alarm_metrics import measure_alarm
 from donkey_aicc.evaluation.cells import cell
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition, evaluated_conditions

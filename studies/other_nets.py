@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from donkey_aicc.calibration.base import sigmoid
 from donkey_aicc.calibration.calibrating import calibration_drives
-from donkey_aicc.calibration.probability import sigmoid
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.history import LAGS, NO_HISTORY
 from donkey_aicc.training.presets import preset_named

@@ -8,8 +8,8 @@ import torch
 
 from donkey_aicc.calibration.alarm import AlarmModel
 from donkey_aicc.calibration.alarm_evidence import SignScales
+from donkey_aicc.calibration.alarm_policy import Threshold
 from donkey_aicc.calibration.alarm_signs import SIGN_NAMES, SIGNS, SignSettings
-from donkey_aicc.calibration.alarm_threshold import Threshold
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.calibration.statistics import ScoreStatistics

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from donkey_aicc.calibration.alarm_fit import add_alarm
-from donkey_aicc.calibration.base import Calibrator
+from donkey_aicc.calibration.base import Calibrator, ScoresOnly
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.fit_warnings import fit_summary, fit_warnings
-from donkey_aicc.calibration.grades import grades_of, table_at
 from donkey_aicc.calibration.pool import FOLDS, Pool, augmented_id, build_pool
-from donkey_aicc.calibration.scores_only import ScoresOnly
+from donkey_aicc.calibration.score_cache import grades_of, table_at
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.d_aug import DYNAMICS_KINDS, SEVERITIES, SPEED_FACTOR, VISUAL_FAMILIES, SequenceArrays, augment
 from donkey_aicc.faults.severity_ladder import FamilyLadder, severity_for_accuracy_drop, strengths_of

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from donkey_aicc.calibration.base import Calibrator
-from donkey_aicc.calibration.next_drive import too_few_drives
+from donkey_aicc.calibration.base import Calibrator, mean_nll
+from donkey_aicc.calibration.nominal_distance import too_few_drives
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.probability import mean_nll
 from donkey_aicc.faults.severity_ladder import FamilyLadder
 
 if TYPE_CHECKING:

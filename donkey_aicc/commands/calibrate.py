@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
     from donkey_aicc.calibration.calibrating import build_augmented, calibrate_bundle, calibration_drives, fit_scores_only
     from donkey_aicc.calibration.catalogue import DEFAULT_METHOD, DRIVABLE
-    from donkey_aicc.calibration.next_drive import too_few_drives
+    from donkey_aicc.calibration.nominal_distance import too_few_drives
     from donkey_aicc.calibration.score_cache import score_once
     from donkey_aicc.errors import one_of
     from donkey_aicc.evaluation.figures.before_after import draw_before_after

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize
 
-from donkey_aicc.calibration.base import Calibrator
-from donkey_aicc.calibration.probability import logit, sigmoid
+from donkey_aicc.calibration.base import Calibrator, logit, sigmoid
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.evaluation.cells import rounded
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.heating import base_logits
-from donkey_aicc.calibration.probability import sigmoid
+from donkey_aicc.calibration.anomaly_weights import base_logits
+from donkey_aicc.calibration.base import sigmoid
 from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.calibration.temperature import fit_temperatures
 from donkey_aicc.evaluation.conditions import NOMINAL, Condition

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from donkey_aicc.calibration.probability import checked_probability, mean_nll
+from donkey_aicc.calibration.base import checked_probability, mean_nll
 from donkey_aicc.errors import AiccError
 
 BINS = 15

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from donkey_aicc.calibration.anomaly_weights import W_MAX
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.calibration.heating import W_MAX
 from donkey_aicc.evaluation.tables import NOBODY, Beside, Column, Row, Table, Value
 
 Results = dict[str, Any]

@@ -8,7 +8,7 @@ import pytest
 from donkeycar.parts.tub_v2 import TubWriter
 
 from donkey_aicc import channels
-from donkey_aicc.calibration.mahalanobis import MahalanobisScore
+from donkey_aicc.calibration.nominal_distance import MahalanobisScore
 from donkey_aicc.calibration.statistics import Normaliser
 from donkey_aicc.faults.schedule import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
