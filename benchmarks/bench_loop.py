@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.car.bundles import bundle_path
-from donkey_aicc.car.new_car import create_car
+from donkey_aicc.car.install_parts import create_car
 from donkey_aicc.nets.bundle_folder import BundleFolder
 
 RATE_HZ = 20

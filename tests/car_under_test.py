@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from docopt import docopt
 
-from donkey_aicc.car.new_car import create_car
+from donkey_aicc.car.install_parts import create_car
 from donkey_aicc.nets.pilot_file import save_pilot
 from donkey_aicc.nets.pilot_net import PilotNet
 

@@ -103,7 +103,7 @@ def check_monitor(config: AiccConfig, hz: float, simulated: bool) -> list[Check]
 
 
 def check_speed(runtime: "Runtime", grades: "list[ScoreSettings]", hz: float) -> list[Check]:
-    from donkey_aicc.car.grade_choice import choose_grade, frame_ms, prediction_ms
+    from donkey_aicc.car.monitor_loading import choose_grade, frame_ms, prediction_ms
 
     tick_ms = 1e3 / hz
     checks = []

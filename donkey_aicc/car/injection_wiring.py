@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from donkey_aicc import channels
-from donkey_aicc.car.assembly import Assembly
-from donkey_aicc.car.tub_channels import INJECTION_CHANNELS
+from donkey_aicc.car.assembly import INJECTION_CHANNELS, Assembly
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.faults.schedule import parse_schedule
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc import channels
-from donkey_aicc.car.assembly import Assembly
-from donkey_aicc.car.loop_places import after_last_image, inserting_at
+from donkey_aicc.car.assembly import ALARM_CHANNELS, MONITOR_CHANNELS, Assembly
+from donkey_aicc.car.drive_loop import after_last_image, inserting_at
 from donkey_aicc.car.monitor_loading import Monitor
-from donkey_aicc.car.tub_channels import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pathlib import Path
 from PIL import Image
 
 from donkey_aicc.car import cockpit_wiring
-from donkey_aicc.car.new_car import create_car
+from donkey_aicc.car.install_parts import create_car
 from donkey_aicc.web import cockpit_feed
 from tests import car_under_test as cut
 from tests.browser.chromium import Tab, started
