@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.cells import interval_cell
 from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins
+from donkey_aicc.evaluation.tables import interval_cell
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.history import LAGS, NO_HISTORY, input_channels

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.calibration.nominal_distance import too_few_drives
     from donkey_aicc.calibration.score_cache import score_once
     from donkey_aicc.errors import one_of
-    from donkey_aicc.evaluation.figures.before_after import draw_before_after
+    from donkey_aicc.evaluation.figures.reliability_figures import draw_before_after
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.scoring.settings import LIGHT, ScoreSettings
     from donkey_aicc.tubs.load import load_drives

@@ -1,5 +1,11 @@
-"""The rows of the calibration tables: which there are, what they belong to, and fitting all of them on one split."""
+"""What is compared and on what: the rows of the calibration tables and the conditions in their columns.
 
+What is evaluated: the nominal test frames and, for each protocol, the frames that were driven under it.
+
+The rows of the calibration tables: which there are, what they belong to, and fitting all of them on one split.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,9 +25,61 @@ from donkey_aicc.calibration.controls import UniformHeating, UniformShift
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.conditions import Condition
-from donkey_aicc.evaluation.horizons import mean_ece
+from donkey_aicc.evaluation.metrics import mean_ece
+from donkey_aicc.evaluation.tables import rounded
 from donkey_aicc.scoring.score_table import ScoreTable
+
+NOMINAL = "nominal"
+PROTOCOL_ORDER = ("dark", "blur", "bias", "latency")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Rows with a full context only. For a protocol: only the frames driven under it (what comes before is warm-up)."""
+
+    name: str
+    table: ScoreTable
+
+    @property
+    def horizons(self) -> np.ndarray:
+        return self.table.horizons
+
+    @property
+    def labels(self) -> np.ndarray:
+        return self.table.labels
+
+
+def evaluated_conditions(test: ScoreTable, ood: Mapping[str, ScoreTable]) -> list[Condition]:
+    """Nominal first, then the protocols in the paper's order, then any others."""
+    found = [Condition(NOMINAL, test.select(test.valid.astype(bool) & (test.protocol == "")))]
+    known = [name for name in PROTOCOL_ORDER if name in ood]
+    for name in known + sorted(set(ood) - set(known)):
+        found.append(Condition(name, ood[name].select(ood[name].valid.astype(bool) & (ood[name].protocol == name))))
+    return found
+
+
+def describe(condition: Condition, table: ScoreTable) -> dict[str, object]:
+    """Counts for the data table; table: all frames of the condition, with those that only serve as label targets."""
+    labels = condition.labels
+    first = labels[:, 0]
+    severities, counts = np.unique(condition.table.severity, return_counts=True)
+    by_severity = {str(int(level)): first[condition.table.severity == level] for level in severities}
+    return {
+        "sequences": len(condition.table.sequences()),
+        "frames": len(condition.table),
+        "frames_recorded": len(table),
+        "labelled_frames": int((~np.isnan(labels)).any(axis=1).sum()),
+        "safe_percent": _safe_percent(first),
+        "frames_by_severity": {str(int(s)): int(n) for s, n in zip(severities, counts, strict=True)},
+        "safe_percent_by_severity": {level: _safe_percent(own) for level, own in by_severity.items()},
+    }
+
+
+def _safe_percent(labels: np.ndarray) -> float | None:
+    """Of the labels that are known."""
+    known = labels[~np.isnan(labels)]
+    return rounded(100.0 * known.mean()) if len(known) else None
+
 
 PLUS = "aicc_plus"
 HEATED_TO_OURS = "uniform_heating"
