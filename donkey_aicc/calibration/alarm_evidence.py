@@ -16,7 +16,7 @@ import numpy as np
 from donkey_aicc.calibration.alarm_signs import FAST, PICTURE, SIGN_NAMES, SIGNS, WINDOW, known_mean
 from donkey_aicc.calibration.nominal_distance import MahalanobisScore
 from donkey_aicc.errors import DAMAGE, AiccError
-from donkey_aicc.scoring.ring import Ring
+from donkey_aicc.scoring.frame_stats import Ring
 
 CLOUD_REGULARISATION = 0.02
 RISE_FRAMES = 10  # how fast something rises is its growth over half a second

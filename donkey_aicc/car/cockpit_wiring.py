@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from donkey_aicc import __version__, channels
 from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.errors import AiccError, one_of
-from donkey_aicc.faults.driven import FAULTS, IN_SOFTWARE
-from donkey_aicc.faults.protocols import SEVERITIES
+from donkey_aicc.faults.protocols import FAULTS, IN_SOFTWARE, SEVERITIES
 from donkey_aicc.web.cockpit_controls import Action, Controls, Hold, flag
 
 if TYPE_CHECKING:

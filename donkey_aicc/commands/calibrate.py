@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import numpy as np
 
-    from donkey_aicc.calibration.calibrating import build_augmented, calibrate_bundle, calibration_drives, fit_scores_only
+    from donkey_aicc.calibration.augmented_drives import build_augmented
+    from donkey_aicc.calibration.calibrating import calibrate_bundle, calibration_drives, fit_scores_only
     from donkey_aicc.calibration.catalogue import DEFAULT_METHOD, DRIVABLE
     from donkey_aicc.calibration.nominal_distance import too_few_drives
     from donkey_aicc.calibration.score_cache import score_once

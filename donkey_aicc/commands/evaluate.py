@@ -89,7 +89,7 @@ def _from_folder(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
 
 def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     """Score everything that `calibrate` has not, and keep the tables: scoring them may take hours, evaluating them minutes."""
-    from donkey_aicc.calibration.calibrating import build_augmented
+    from donkey_aicc.calibration.augmented_drives import build_augmented
     from donkey_aicc.calibration.calibrator_file import score_settings, weights_fingerprint
     from donkey_aicc.calibration.score_cache import score_once
     from donkey_aicc.errors import ConfigError

@@ -15,7 +15,7 @@ from donkey_aicc.car.install_parts import create_car
 from donkey_aicc.demo.recorded_drive import RecordedDrive, make_movie, read_drive
 from donkey_aicc.demo.timelines import MEMORY_S, Timeline, draw_pair, draw_timeline, read_timeline, story_of, summary_rows, told
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.faults.schedule import parse_schedule
+from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.parts.drive_log import FILE_NAME as DRIVE_LOG
 from donkey_aicc.resources import models_dir

@@ -14,14 +14,7 @@ from donkey_aicc.overhead.centreline import Centreline
 from donkey_aicc.overhead.floor import Floor
 from donkey_aicc.overhead.lens import estimate_k1
 from donkey_aicc.overhead.marker import MarkerColour, pick_colour
-from donkey_aicc.overhead.setup_file import (
-    parse_colour,
-    parse_corners,
-    parse_floor,
-    parse_lines,
-    parse_setup,
-    save_setup,
-)
+from donkey_aicc.overhead.setup_file import parse_colour, parse_corners, parse_floor, parse_lines, parse_setup, save_setup
 from donkey_aicc.overhead.video import Video
 
 _GRID_M = 1.0

@@ -11,11 +11,10 @@ from donkey_aicc.nets.preprocess import images_to_array
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.nets.shapes import IMAGE_SIDE
 from donkey_aicc.scoring.control_features import ControlFeatures
-from donkey_aicc.scoring.disagreement import ROLLOUT_FEATURES, RolloutScore
 from donkey_aicc.scoring.frame_stats import FrameStats
-from donkey_aicc.scoring.perception import PerceptionScore
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.settings import HALF, ScoreSettings
+from donkey_aicc.scoring.world_model_anomaly import ROLLOUT_FEATURES, PerceptionScore, RolloutScore
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle

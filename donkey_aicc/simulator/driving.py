@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from donkey_aicc.faults.body import SOUND
 from donkey_aicc.faults.fault import Fault
+from donkey_aicc.faults.protocols import SOUND
 from donkey_aicc.simulator.world import NO_HIT, Observation, World
 
 USER_MODE, PILOT_MODE = "user", "local"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.faults.body import SOUND, Body
+from donkey_aicc.faults.protocols import SOUND, Body
 from donkey_aicc.simulator.camera import Camera, CameraConfig
 from donkey_aicc.simulator.lap_counter import LapCounter
 from donkey_aicc.simulator.track import Track

@@ -14,7 +14,7 @@ from PIL import Image
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.commands.info import describe
-from donkey_aicc.faults.schedule import parse_schedule
+from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.manifest import MANIFEST, read_manifest

@@ -10,7 +10,7 @@ from donkeycar.parts.tub_v2 import TubWriter
 from donkey_aicc import channels
 from donkey_aicc.calibration.nominal_distance import MahalanobisScore
 from donkey_aicc.calibration.statistics import Normaliser
-from donkey_aicc.faults.schedule import parse_schedule
+from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.injection_control import InjectionControl
