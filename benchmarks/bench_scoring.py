@@ -17,11 +17,10 @@ import torch
 from benchmarks.cold_start import memory_difference
 from benchmarks.runtime import cost_ms, step_ms
 from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.preprocess import ActionStats, images_to_array
 from donkey_aicc.nets.runtime import runtime_of
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
 from donkey_aicc.scoring.batch_scoring import McDropout
 from donkey_aicc.scoring.control_features import ControlFeatures
 from donkey_aicc.scoring.parallel import score_drives

@@ -13,10 +13,9 @@ from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins
 from donkey_aicc.evaluation.tables import interval_cell
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.history import LAGS, NO_HISTORY, input_channels
+from donkey_aicc.nets.camera_nets import CHANNELS, SafetyCNN
 from donkey_aicc.nets.manifest import CONTEXT
-from donkey_aicc.nets.preprocess import ActionStats
-from donkey_aicc.nets.safety_cnn import CHANNELS, SafetyCNN
+from donkey_aicc.nets.preprocess import LAGS, NO_HISTORY, ActionStats, input_channels
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.training.checks import require_labels
 from donkey_aicc.training.frames import FramePool

@@ -14,11 +14,10 @@ from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import Manifest
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.shapes import LATENT_CHANNELS
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.preprocess import LATENT_CHANNELS
 from donkey_aicc.scoring.settings import ScoreSettings
 from tests.synthetic_scores import synthetic_table
 

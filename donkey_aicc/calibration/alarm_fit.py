@@ -12,7 +12,7 @@ from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
-from donkey_aicc.tubs.departures import departure_within
+from donkey_aicc.tubs.labels import departure_within
 
 WATCH_CHANCE, DANGER_CHANCE = 0.2, 0.01  # wanted, of a false alarm per nominal drive
 MISSED_DEPARTURES = 0.1  # share of the driven departures whose hazard may stay below `stop_hazard`

@@ -22,8 +22,8 @@ from donkey_aicc.faults.d_aug import (
     severity_for_accuracy_drop,
     strengths_of,
 )
-from donkey_aicc.nets.history import lagged, stacked
 from donkey_aicc.nets.manifest import CONTEXT
+from donkey_aicc.nets.preprocess import lagged, stacked
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings

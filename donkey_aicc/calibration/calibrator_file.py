@@ -25,7 +25,7 @@ from donkey_aicc.scoring.settings import FULL, GRADES, ScoreSettings
 from donkey_aicc.untrusted import read_untrusted_json
 
 if TYPE_CHECKING:
-    from donkey_aicc.nets.bundle_folder import BundleFolder
+    from donkey_aicc.nets.runtime import BundleFolder
 
 PROBABILITIES = np.array([0.001, 0.02, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.98, 0.999])
 LEVELS = (0.0, 0.5, 1.0)

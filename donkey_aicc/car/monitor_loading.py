@@ -15,8 +15,7 @@ from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.car.bundles import bundle_path
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.nets.history import input_channels
-from donkey_aicc.nets.preprocess import IMAGE_SIZE
+from donkey_aicc.nets.preprocess import IMAGE_SIZE, input_channels
 from donkey_aicc.nets.runtime import Runtime
 from donkey_aicc.scoring.settings import FULL, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
@@ -24,7 +23,7 @@ from donkey_aicc.scoring.tta_views import predict_tta
 
 if TYPE_CHECKING:
     from donkey_aicc.calibration.base import Calibrator
-    from donkey_aicc.nets.bundle_folder import BundleFolder
+    from donkey_aicc.nets.runtime import BundleFolder
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
 logger = logging.getLogger(__name__)
@@ -125,8 +124,7 @@ def load_monitor(car: Assembly) -> Monitor | None:
     """The models that AICC_BUNDLE names; None without one."""
     if car.config.bundle is None:
         return None
-    from donkey_aicc.nets.bundle_folder import BundleFolder
-    from donkey_aicc.nets.runtime import open_runtime
+    from donkey_aicc.nets.runtime import BundleFolder, open_runtime
 
     config, path = car.config, bundle_path(car.config.bundle)
     bundle = BundleFolder.open(path)

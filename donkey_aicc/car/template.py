@@ -8,7 +8,7 @@ from donkey_aicc import channels
 from donkey_aicc.car.bundles import known_bundle, safe_in_words
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.errors import AiccError, ConfigError, one_of
-from donkey_aicc.nets.pilot_file import WEIGHTS_NAME
+from donkey_aicc.nets.vision_pilot import WEIGHTS_NAME
 from donkey_aicc.resources import models_dir
 
 SHIPPED_PILOT = "pilot"

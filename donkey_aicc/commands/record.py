@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         ]
     model = None if args.expert else Path(args.model or models_dir() / "pilot")
     if model is not None:
-        from donkey_aicc.nets.pilot_file import pilot_weights
+        from donkey_aicc.nets.vision_pilot import pilot_weights
 
         pilot_weights(model)
     new = record(plans, model, args.workers)

@@ -10,7 +10,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.find_tubs import find_tubs, tub_names
 from donkey_aicc.tubs.load import load_drives
-from donkey_aicc.tubs.standing import standing_frames
+from donkey_aicc.tubs.near_duplicates import standing_frames
 
 FEWEST_FRAMES = 100
 

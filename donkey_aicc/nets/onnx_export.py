@@ -13,12 +13,9 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.files import remove_leftovers, sha256_of
 from donkey_aicc.nets import onnx_runtime
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.bundle_folder import BundleFolder
-from donkey_aicc.nets.history import stacked
 from donkey_aicc.nets.manifest import WEIGHT_FILES, Manifest, write_manifest
-from donkey_aicc.nets.preprocess import images_to_array
-from donkey_aicc.nets.runtime import Runtime, StepMasks, initial_state
-from donkey_aicc.nets.shapes import HIDDEN, POSITIONS
+from donkey_aicc.nets.preprocess import HIDDEN, POSITIONS, images_to_array, stacked
+from donkey_aicc.nets.runtime import BundleFolder, Runtime, StepMasks, initial_state
 from donkey_aicc.nets.torch_runtime import TorchRuntime
 
 TOLERANCE = 1e-4

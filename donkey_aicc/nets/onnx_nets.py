@@ -1,14 +1,13 @@
-"""The nets as ONNX graphs, layer by layer as in vae.py, safety_cnn.py and dynamics.py."""
+"""The nets as ONNX graphs, layer by layer as in camera_nets.py and dynamics.py."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from donkey_aicc.nets import winograd
-from donkey_aicc.nets.history import frames_in
+from donkey_aicc.nets import fast_conv
 from donkey_aicc.nets.onnx_graph import Graph, Weights
-from donkey_aicc.nets.shapes import ACTION_CHANNELS, GATES, HIDDEN, LATENT_CHANNELS, LATENT_SIDE, POSITIONS
+from donkey_aicc.nets.preprocess import ACTION_CHANNELS, GATES, HIDDEN, LATENT_CHANNELS, LATENT_SIDE, POSITIONS, frames_in
 
 NORM_EPS = 1e-5  # torch's default, which all our nets use
 IMAGE = ("batch", 3, 64, 64)
@@ -55,7 +54,7 @@ def write_predictor(weights: Weights, path: Path) -> None:
 
 def _predictor_input(graph: Graph, channels: int) -> str:
     """SafetyCNN.seen: the newest frame about zero, the older ones as changes, the commands as they are."""
-    from donkey_aicc.nets.safety_cnn import CHANGE_GAIN
+    from donkey_aicc.nets.camera_nets import CHANGE_GAIN
 
     half, frames = graph.constant(0.5), frames_in(channels)
     if frames == 1:
@@ -129,7 +128,7 @@ def _cell(graph: Graph, gates: str, cell: str, norm: str, shape: str) -> tuple[s
 
 
 def _winograd(graph: Graph, x: str, weight: str) -> str:
-    """x (16, B, C), weight (O, C, 3, 3) -> (16, B, O), as in winograd.py.
+    """x (16, B, C), weight (O, C, 3, 3) -> (16, B, O), as in fast_conv.py.
 
     The 36 products are 36 nodes: ONNX Runtime packs a constant matrix once, but not a stack of them, and packing at every
     step took half of the time. The unfolded weights are constants to it as well, so it computes them once, at loading.
@@ -137,16 +136,18 @@ def _winograd(graph: Graph, x: str, weight: str) -> str:
     taps = graph.reshape(graph.op("Transpose", weight, perm=[2, 3, 1, 0]), 9, -1)
     outputs = graph.op("Shape", weight, start=0, end=1)
     inputs = graph.op("Shape", weight, start=1, end=2)
-    unfolded = graph.op("MatMul", graph.constant(winograd.WEIGHT_2D), taps)
+    unfolded = graph.op("MatMul", graph.constant(fast_conv.WEIGHT_2D), taps)
     matrix = graph.op("Concat", inputs, outputs, axis=0)
-    rows = graph.split_op("Split", winograd.PRODUCTS, unfolded, axis=0, num_outputs=winograd.PRODUCTS)
-    spread = graph.op("MatMul", graph.constant(winograd.INPUT_2D), graph.reshape(x, POSITIONS, -1))
-    maps = graph.op("Concat", graph.constant([winograd.PRODUCTS, -1], np.int64), inputs, axis=0)
-    factors = graph.split_op("Split", winograd.PRODUCTS, graph.op("Reshape", spread, maps), axis=0, num_outputs=winograd.PRODUCTS)
+    rows = graph.split_op("Split", fast_conv.PRODUCTS, unfolded, axis=0, num_outputs=fast_conv.PRODUCTS)
+    spread = graph.op("MatMul", graph.constant(fast_conv.INPUT_2D), graph.reshape(x, POSITIONS, -1))
+    maps = graph.op("Concat", graph.constant([fast_conv.PRODUCTS, -1], np.int64), inputs, axis=0)
+    factors = graph.split_op(
+        "Split", fast_conv.PRODUCTS, graph.op("Reshape", spread, maps), axis=0, num_outputs=fast_conv.PRODUCTS
+    )
     products = [graph.op("MatMul", factor, graph.op("Reshape", row, matrix)) for factor, row in zip(factors, rows, strict=True)]
-    gathered = graph.reshape(graph.op("Concat", *products, axis=0), winograd.PRODUCTS, -1)
+    gathered = graph.reshape(graph.op("Concat", *products, axis=0), fast_conv.PRODUCTS, -1)
     back = graph.op("Concat", graph.constant([POSITIONS, -1], np.int64), outputs, axis=0)
-    return graph.op("Reshape", graph.op("MatMul", graph.constant(winograd.OUTPUT_2D), gathered), back)
+    return graph.op("Reshape", graph.op("MatMul", graph.constant(fast_conv.OUTPUT_2D), gathered), back)
 
 
 def _input_channels(graph: Graph, weight: str, ranges: list[tuple[int, int]]) -> str:

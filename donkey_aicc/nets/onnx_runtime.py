@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.bundle_folder import BundleFolder
-from donkey_aicc.nets.runtime import ONNX, Runtime, State, StepMasks
+from donkey_aicc.nets.runtime import ONNX, BundleFolder, Runtime, State, StepMasks
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession

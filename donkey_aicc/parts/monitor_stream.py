@@ -11,8 +11,8 @@ from donkey_aicc.calibration.alarm_signs import SignSettings, SignStream, slow_s
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.limits import drive_command
+from donkey_aicc.nets.preprocess import LATENT_CHANNELS
 from donkey_aicc.nets.runtime import Runtime
-from donkey_aicc.nets.shapes import LATENT_CHANNELS
 from donkey_aicc.parts import states
 from donkey_aicc.parts.frame_intake import SeenFrame
 from donkey_aicc.scoring.score_table import FEATURE_NAMES

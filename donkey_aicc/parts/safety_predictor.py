@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from donkey_aicc.nets.history import NO_HISTORY, History
+from donkey_aicc.nets.preprocess import NO_HISTORY, History
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts.frame_intake import FrameIntake, SeenFrame
 from donkey_aicc.scoring.tta_views import sigmoid

@@ -15,11 +15,10 @@ import torch
 from torch import Tensor
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.history import History
-from donkey_aicc.nets.inference import for_inference
+from donkey_aicc.nets.camera_nets import SafetyCNN
+from donkey_aicc.nets.fast_conv import for_inference
+from donkey_aicc.nets.preprocess import FEATURE_SIZE, LATENT_CHANNELS, History
 from donkey_aicc.nets.runtime import Runtime, runtime_of
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.shapes import FEATURE_SIZE, LATENT_CHANNELS
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable, concatenate, horizon_labels

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.preprocess import images_to_array
+from donkey_aicc.nets.preprocess import IMAGE_SIDE, images_to_array
 from donkey_aicc.nets.runtime import Runtime, runtime_of
-from donkey_aicc.nets.shapes import IMAGE_SIDE
 from donkey_aicc.scoring.control_features import ControlFeatures
 from donkey_aicc.scoring.frame_stats import FrameStats
 from donkey_aicc.scoring.score_table import FEATURE_NAMES

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from donkey_aicc.nets.preprocess import LATENT_CHANNELS, POSITIONS
 from donkey_aicc.nets.runtime import Runtime, State, StepMasks, initial_state
-from donkey_aicc.nets.shapes import LATENT_CHANNELS, POSITIONS
 from donkey_aicc.scoring.frame_stats import Ring
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES

@@ -10,8 +10,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.files import atomic_path
-from donkey_aicc.nets.tensor_file import save_tensors
+from donkey_aicc.files import atomic_path, save_tensors
 
 NET, BEST, OPTIMISER = "net/", "best/", "optimiser/"
 

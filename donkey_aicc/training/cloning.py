@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.nets.camera_nets import PilotNet
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.trainer import Fitted, Run, Task, fit
 from donkey_aicc.tubs.drive import Drive

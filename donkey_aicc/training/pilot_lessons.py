@@ -21,7 +21,7 @@ from donkey_aicc.simulator.tub_recording import LABEL_KEYS, TubRecording
 from donkey_aicc.simulator.world import World
 
 if TYPE_CHECKING:
-    from donkey_aicc.nets.pilot_net import PilotNet
+    from donkey_aicc.nets.camera_nets import PilotNet
     from donkey_aicc.nets.vision_pilot import VisionPilot
 
 QUICK_RETURN = Marshal(departed_m=0.6, wait_frames=1)
@@ -109,9 +109,8 @@ def teach(school: School, work: Path, device: str = "cpu") -> "tuple[PilotNet, l
     """
     import torch
 
-    from donkey_aicc.nets.pilot_file import load_pilot
-    from donkey_aicc.nets.pilot_net import PilotNet
-    from donkey_aicc.nets.vision_pilot import VisionPilot
+    from donkey_aicc.nets.camera_nets import PilotNet
+    from donkey_aicc.nets.vision_pilot import VisionPilot, load_pilot
     from donkey_aicc.training.cloning import PilotRecipe, split_for_cloning, train_pilot
     from donkey_aicc.training.trainer import Run
     from donkey_aicc.tubs.load import load_drives

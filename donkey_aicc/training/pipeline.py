@@ -14,9 +14,8 @@ import torch
 from donkey_aicc import __version__
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
-from donkey_aicc.nets.history import LAGS, NO_HISTORY
 from donkey_aicc.nets.manifest import CONTEXT, HISTORY, NO_PREDICTOR, SINGLE
-from donkey_aicc.nets.preprocess import ActionStats
+from donkey_aicc.nets.preprocess import LAGS, NO_HISTORY, ActionStats
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.training.checks import calibration_warnings, data_warnings, require_labels
 from donkey_aicc.training.curves import Curves

@@ -7,11 +7,9 @@ from typing import Any
 import torch
 
 from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.history import NO_HISTORY, input_channels
-from donkey_aicc.nets.preprocess import ActionStats
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.preprocess import NO_HISTORY, ActionStats, input_channels
 from donkey_aicc.training.checks import vae_warnings
 from donkey_aicc.training.frames import FramePool, encode_all
 from donkey_aicc.training.gate import dynamics_gate

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from donkey_aicc.nets.history import NO_HISTORY, without_past
-from donkey_aicc.nets.preprocess import ActionStats
-from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.camera_nets import SafetyCNN
+from donkey_aicc.nets.preprocess import NO_HISTORY, ActionStats, without_past
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import SafetySettings
 from donkey_aicc.training.trainer import Task

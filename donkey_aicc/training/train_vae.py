@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.camera_nets import VAE
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import VaeSettings
 from donkey_aicc.training.trainer import Task

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from donkey_aicc.files import atomic_path
+from donkey_aicc.nets.camera_nets import VAE
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.vae import VAE
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.rollouts import LatentPool, roll_out, spread_starts
 

@@ -12,9 +12,8 @@ from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.input_checks import as_protocol, check_drives, protocol_paths
 from donkey_aicc.evaluation.score_files import load_scores, save_scores
 from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
 from donkey_aicc.tubs.drive import make_drive
 from tests.evaluation.conftest import HORIZONS
 

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.nets.camera_nets import PilotNet
 from donkey_aicc.training.cloning import PilotRecipe, split_for_cloning, train_pilot
 from donkey_aicc.training.pilot_lessons import School, plan_lessons, teach
 from donkey_aicc.training.trainer import Run

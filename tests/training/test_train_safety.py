@@ -4,9 +4,8 @@ import dataclasses
 import numpy as np
 import torch
 
-from donkey_aicc.nets.history import LAGS, input_channels, stacked, without_past
-from donkey_aicc.nets.preprocess import ActionStats
-from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.camera_nets import SafetyCNN
+from donkey_aicc.nets.preprocess import LAGS, ActionStats, input_channels, stacked, without_past
 from donkey_aicc.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import PRESETS
