@@ -19,8 +19,8 @@ from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.parts.drive_log import FILE_NAME as DRIVE_LOG
 from donkey_aicc.resources import models_dir
-from donkey_aicc.simulator.drive_picture import draw_drive
 from donkey_aicc.simulator.tracks import make_track
+from donkey_aicc.simulator.view_from_above import draw_drive
 
 SCHEDULE = "dark:2@10s-18s,blur:4@29s-37s,bias:3@48s-56s,latency:3@67s-75s"
 LAPS = 5

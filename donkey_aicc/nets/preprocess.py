@@ -18,7 +18,8 @@ from donkey_aicc.errors import AiccError
 if TYPE_CHECKING:
     import torch
 
-IMAGE_SIDE = 64
+# Sizes of the nets, for code that runs without torch.
+IMAGE_SIZE = 64
 LATENT_CHANNELS = 64
 LATENT_SIDE = 4
 LATENT_SHAPE = (LATENT_CHANNELS, LATENT_SIDE, LATENT_SIDE)
@@ -33,8 +34,6 @@ BETWEEN_DROPOUT = 0.3
 
 FEATURE_SIZE = 128  # of the safety predictor
 
-
-IMAGE_SIZE = 64
 STD_FLOOR = 0.05  # a constant throttle has no spread; dividing by less would turn noise into a signal
 
 JPEG_QUALITY = 75  # with which donkeycar's tub stores a frame

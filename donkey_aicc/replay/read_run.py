@@ -19,7 +19,7 @@ from donkey_aicc.tubs.labels import departed_frames
 from donkey_aicc.tubs.telemetry import Telemetry, read_commands, read_telemetry
 from donkey_aicc.tubs.timeline import ASSUMED_RATE_HZ, read_times
 from donkey_aicc.tubs.tub_contents import Record, TubContents, number, numbers, text
-from donkey_aicc.web.cockpit_feed import SHOWN
+from donkey_aicc.web.cockpit_exchange import SHOWN
 
 TEXTS = ("mode", "status", "grade", "alarm", "reason", "action")
 VECTORS = ("p_safe", "p_tta", "confidence", "hazard")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.preprocess import IMAGE_SIDE, images_to_array
+from donkey_aicc.nets.preprocess import IMAGE_SIZE, images_to_array
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.scoring.control_features import ControlFeatures
 from donkey_aicc.scoring.frame_stats import FrameStats
@@ -143,7 +143,7 @@ class StreamScorer:
 
     def _checked_images(self, images: np.ndarray) -> np.ndarray:
         images = np.asarray(images)
-        if images.shape[1:] != (3, IMAGE_SIDE, IMAGE_SIDE) or images.dtype.kind != "f":
+        if images.shape[1:] != (3, IMAGE_SIZE, IMAGE_SIZE) or images.dtype.kind != "f":
             images = images_to_array(images)
         if len(images) != self._lanes:
             raise AiccError(f"images must be one per lane, {self._lanes}, got {len(images)}")

@@ -7,7 +7,7 @@ _HOMES = {
     "CameraConfig": "camera",
     "DrivePlan": "record_drives",
     "Expert": "expert",
-    "SimulatorPart": "simulator_part",
+    "SimulatorPart": "driving",
     "Track": "track",
     "World": "world",
     "make_track": "tracks",

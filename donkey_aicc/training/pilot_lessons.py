@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from donkey_aicc.progress import progress
-from donkey_aicc.simulator.drivers import ExpertDriver, MixedDriver
+from donkey_aicc.simulator.drivers import ExpertDriver, MixedDriver, Temper, TemperedPilot
 from donkey_aicc.simulator.driving import PILOT_MODE, Marshal, drive
 from donkey_aicc.simulator.expert import Expert
-from donkey_aicc.simulator.temper import Temper, TemperedPilot
-from donkey_aicc.simulator.tub_recording import LABEL_KEYS, TubRecording
+from donkey_aicc.simulator.record_drives import LABEL_KEYS, TubRecording
 from donkey_aicc.simulator.world import World
 
 if TYPE_CHECKING:
