@@ -114,7 +114,7 @@ class Monitor:
         """A part around the calibrator of the grade that the scorer has; without lower grades just that part."""
         if not self.lower:
             return make(self.calibrator)
-        from donkey_aicc.parts.by_grade import ByGrade
+        from donkey_aicc.parts.monitor_status import ByGrade
 
         every = (self.calibrator, *self.lower)
         return ByGrade({each.settings.grade: make(each) for each in every if each is not None}, lambda: scorer.grade)

@@ -33,8 +33,8 @@ from donkey_aicc.car.start_checks import (
     plain_errors,
     say_at_start,
 )
-from donkey_aicc.parts.command_limits import CommandLimits
 from donkey_aicc.parts.guarded_tub import GuardedTub
+from donkey_aicc.parts.safety_governor import CommandLimits
 
 __all__ = ["GuardedTub", "add_aicc", "begin", "plain_errors"]  # what an installed manage.py calls
 

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _from_simulator(args: argparse.Namespace, work: Path):
     from donkey_aicc.simulator.tracks import TRACK_NAMES, make_track
-    from donkey_aicc.training.pilot_lessons import School, teach
+    from donkey_aicc.training.cloning import School, teach
 
     tracks = tuple(args.tracks or TRACK_NAMES)
     for track in tracks:

@@ -14,8 +14,7 @@ from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.injection_control import InjectionControl
-from donkey_aicc.parts.safety_predictor import SafetyPredictor
-from donkey_aicc.parts.tta import TTA
+from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.simulator.driving import SimulatorPart

@@ -1,8 +1,22 @@
-"""Checkpoints of a running training: one safetensors file per stage, replaced atomically, nothing pickled."""
+"""A long training that is stopped and goes on as if nothing had happened.
 
+Random numbers of training depend only on (seed, stage, epoch, step): nothing to save, exact to resume.
+
+Checkpoints of a running training: one safetensors file per stage, replaced atomically, nothing pickled.
+
+Ctrl-C and SIGTERM during training: finish the step, save, then stop. A second Ctrl-C stops at once.
+"""
+
+import hashlib
 import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
@@ -11,6 +25,18 @@ from torch import Tensor, nn
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import atomic_path, save_tensors
+
+
+def derived_seed(*parts: object) -> int:
+    """A 63-bit number from the parts, the same on every machine and in every run."""
+    text = "/".join(str(part) for part in parts)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def generator_for(*parts: object) -> torch.Generator:
+    """A CPU generator of its own for the named purpose."""
+    return torch.Generator().manual_seed(derived_seed(*parts))
+
 
 NET, BEST, OPTIMISER = "net/", "best/", "optimiser/"
 
@@ -84,3 +110,34 @@ def _refuse_other_training(path: Path, stored: dict[str, Any], wanted: dict[str,
                 f"cannot resume {path}: it was made with {name} = {stored.get(name)!r}, now it is {wanted.get(name)!r}; "
                 "use the same settings and data, or start again without --resume"
             )
+
+
+_requested = threading.Event()
+
+
+def stop_requested() -> bool:
+    """True after a signal arrived inside `saving_on_interrupt`."""
+    return _requested.is_set()
+
+
+@contextmanager
+def saving_on_interrupt() -> Iterator[None]:
+    """Within the block the first SIGINT or SIGTERM only sets `stop_requested`."""
+    if threading.current_thread() is not threading.main_thread():  # signals can be caught by the main thread only
+        yield
+        return
+    _requested.clear()
+    previous = {number: signal.signal(number, _request) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        _requested.clear()
+
+
+def _request(number: int, frame: FrameType | None) -> None:
+    if _requested.is_set():
+        raise KeyboardInterrupt
+    _requested.set()
+    print("stopping after this step; continue later with --resume", file=sys.stderr, flush=True)
