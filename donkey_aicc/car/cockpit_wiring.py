@@ -183,7 +183,7 @@ def _actions(car: Assembly, app: Any, injection: "InjectionControl | None", mark
 
 
 def _injection_actions(control: "InjectionControl", app: Any) -> dict[str, Action]:
-    from donkey_aicc.parts.waiting_faults import WAIT_S
+    from donkey_aicc.faults.fault import WAIT_S
 
     def arm(given: Mapping[str, Any]) -> str:
         control.arm()

@@ -3,8 +3,9 @@
 What to inject and when, as a person writes it: `dark:3`, `bias:2@10s-25s,blur:4@lap2`.
 """
 
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +34,8 @@ from donkey_aicc.faults.protocols import (
     SpeedMismatchParameters,
     parameters,
 )
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -167,3 +170,28 @@ def _parse_when(piece: str, when: str) -> tuple[str, float, float]:
 
 def _wrong(piece: str, reason: str) -> ConfigError:
     return ConfigError(f"injection {piece!r}: {reason}. The form is {FORM}")
+
+
+WAIT_S = 10.0
+
+
+class WaitingFaults:
+    """Says once that faults wait, and when their time is over."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._since: float | None = None
+
+    def lapsed(self, names: Iterable[str], permitted: bool) -> bool:
+        """Call it every tick with what is switched on by hand: whether that has waited too long."""
+        waiting = "+".join(names)
+        if permitted or not waiting:
+            self._since = None
+        elif self._since is None:
+            self._since = self._clock()
+            logger.warning("%s waits for pilot mode, %g s at most", waiting, WAIT_S)
+        elif self._clock() - self._since > WAIT_S:
+            self._since = None
+            logger.warning("%s was not begun: no pilot mode within %g s", waiting, WAIT_S)
+            return True
+        return False

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.faults.fault import Episode, Fault, make_fault
+from donkey_aicc.faults.fault import Episode, Fault, WaitingFaults, make_fault
 from donkey_aicc.faults.protocols import FAULTS, IN_SOFTWARE, PROTOCOLS, parameters, refuse_physical
-from donkey_aicc.parts.waiting_faults import WaitingFaults
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ _HOMES = {
     "Camera": "camera",
     "CameraConfig": "camera",
     "DrivePlan": "record_drives",
-    "Expert": "expert",
+    "Expert": "drivers",
     "SimulatorPart": "driving",
     "Track": "track",
     "World": "world",

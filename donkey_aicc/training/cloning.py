@@ -19,9 +19,8 @@ from torch import Tensor
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.camera_nets import PilotNet
 from donkey_aicc.progress import progress
-from donkey_aicc.simulator.drivers import ExpertDriver, MixedDriver, Temper, TemperedPilot
+from donkey_aicc.simulator.drivers import Expert, ExpertDriver, MixedDriver, Temper, TemperedPilot
 from donkey_aicc.simulator.driving import PILOT_MODE, Marshal, drive
-from donkey_aicc.simulator.expert import Expert
 from donkey_aicc.simulator.record_drives import LABEL_KEYS, TubRecording
 from donkey_aicc.simulator.world import World
 from donkey_aicc.training.frames import FramePool

@@ -17,8 +17,8 @@ from donkey_aicc.parts.injection_control import InjectionControl
 from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.scoring.parallel import score_drives
+from donkey_aicc.simulator.drivers import Expert
 from donkey_aicc.simulator.driving import SimulatorPart
-from donkey_aicc.simulator.expert import Expert
 from donkey_aicc.simulator.world import World
 from donkey_aicc.tubs.load import load_drives
 
