@@ -5,8 +5,8 @@ import time
 import cv2
 import numpy as np
 
+from donkey_aicc.faults.fault import Episode
 from donkey_aicc.faults.protocols import PROTOCOLS, SEVERITIES
-from donkey_aicc.faults.schedule import Episode
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionControl
 

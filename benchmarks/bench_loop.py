@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.car.bundles import bundle_path
-from donkey_aicc.car.new_car import create_car
-from donkey_aicc.nets.bundle_folder import BundleFolder
+from donkey_aicc.car.install_parts import create_car
+from donkey_aicc.nets.runtime import BundleFolder
 
 RATE_HZ = 20
 WARM_UP_TICKS = 2 * RATE_HZ  # libraries set themselves up in the first ones; counted apart

@@ -19,8 +19,8 @@ from pathlib import Path
 from benchmarks.bench_loop import free_port
 from donkey_aicc.calibration.calibrator_file import fitted_grades
 from donkey_aicc.car.bundles import bundle_path
-from donkey_aicc.car.new_car import create_car
-from donkey_aicc.nets.bundle_folder import BundleFolder
+from donkey_aicc.car.install_parts import create_car
+from donkey_aicc.nets.runtime import BundleFolder
 
 SECONDS = 12.0  # after the start; the scores are whole after five of them
 LIMIT_MB, READY_S = 250.0, 3.0

@@ -17,20 +17,19 @@ import torch
 from benchmarks.cold_start import memory_difference
 from benchmarks.runtime import cost_ms, step_ms
 from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.preprocess import ActionStats, images_to_array
 from donkey_aicc.nets.runtime import runtime_of
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.scoring.batch_scoring import McDropout
 from donkey_aicc.scoring.control_features import ControlFeatures
-from donkey_aicc.scoring.mc_dropout import McDropout
 from donkey_aicc.scoring.parallel import score_drives
-from donkey_aicc.scoring.perception import PerceptionScore
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 from donkey_aicc.scoring.tta_views import predict_tta, tta_views
+from donkey_aicc.scoring.world_model_anomaly import PerceptionScore
 from donkey_aicc.tubs.drive import Drive, make_drive
 from donkey_aicc.tubs.load import load_drives
 

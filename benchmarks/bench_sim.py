@@ -4,7 +4,7 @@ import time
 
 import cv2
 
-from donkey_aicc.simulator.expert import Expert
+from donkey_aicc.simulator.drivers import Expert
 from donkey_aicc.simulator.tracks import TRACK_NAMES
 from donkey_aicc.simulator.world import World
 

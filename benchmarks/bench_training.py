@@ -14,17 +14,14 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.preprocess import ActionStats
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.training.frames import FramePool, encode_all
 from donkey_aicc.training.presets import PRESETS
-from donkey_aicc.training.rollouts import LatentPool
-from donkey_aicc.training.train_dynamics import DynamicsTask
-from donkey_aicc.training.train_safety import SafetyTask
-from donkey_aicc.training.train_vae import VaeTask
+from donkey_aicc.training.train_camera_nets import SafetyTask, VaeTask
+from donkey_aicc.training.train_dynamics import DynamicsTask, LatentPool
 from donkey_aicc.training.trainer import Task
 from donkey_aicc.tubs.drive import make_drive
 

@@ -14,8 +14,7 @@ from tornado.web import Application
 from tornado.websocket import websocket_connect
 
 from donkey_aicc.web.access import Access
-from donkey_aicc.web.cockpit_controls import Controls
-from donkey_aicc.web.cockpit_feed import SHOWN, CockpitFeed
+from donkey_aicc.web.cockpit_exchange import SHOWN, CockpitFeed, Controls
 from donkey_aicc.web.cockpit_hub import RATE_HZ, CockpitHub
 from donkey_aicc.web.cockpit_socket import add_cockpit_handlers
 

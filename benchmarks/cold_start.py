@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from donkey_aicc.calibration.mahalanobis import MahalanobisScore
+from donkey_aicc.calibration.nominal_distance import MahalanobisScore
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.dynamics import LatentDynamics, Masks
 from donkey_aicc.nets.preprocess import images_to_tensor

@@ -22,7 +22,7 @@ import numpy as np
 from docopt import docopt
 
 from donkey_aicc import channels
-from donkey_aicc.parts.by_grade import ByGrade
+from donkey_aicc.parts.monitor_status import ByGrade
 from donkey_aicc.parts.states import OK
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 

@@ -29,7 +29,7 @@ import psutil
 from tornado.iostream import StreamClosedError
 from tornado.websocket import websocket_connect
 
-from donkey_aicc.car.new_car import create_car
+from donkey_aicc.car.install_parts import create_car
 from donkey_aicc.resources import models_dir
 from donkey_aicc.scoring.settings import FULL, LIGHT, ScoreSettings
 

@@ -13,7 +13,7 @@ _HOMES: dict[str, str] = {
     "AnomalyInjector": "donkey_aicc.parts.anomaly_injector",
     "InjectionControl": "donkey_aicc.parts.injection_control",
     "SafetyPredictor": "donkey_aicc.parts.safety_predictor",
-    "TTA": "donkey_aicc.parts.tta",
+    "TTA": "donkey_aicc.parts.safety_predictor",
     "WorldModelScorer": "donkey_aicc.parts.world_model_scorer",
     "AnomalyCalibrator": "donkey_aicc.parts.anomaly_calibrator",
     "DepartureAlarm": "donkey_aicc.parts.departure_alarm",

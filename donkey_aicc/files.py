@@ -9,13 +9,16 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.untrusted import read_untrusted_json
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 _LEFTOVER = re.compile(r"(\d{1,9})-[0-9A-Za-z_]+")  # the number of the process, and what makes the name its own
@@ -102,3 +105,14 @@ def sha256_of(path: str | Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def save_tensors(path: Path, tensors: Mapping[str, "Tensor"], metadata: dict[str, str] | None = None) -> None:
+    """Write a safetensors file; a full disk is an OSError like any other."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    try:
+        save_file(dict(tensors), path, metadata=metadata)
+    except SafetensorError as error:
+        raise OSError(f"{path} could not be written: {error}") from error

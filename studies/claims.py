@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.evaluation.cells import number_of
-from donkey_aicc.evaluation.methods import HEATED_TO_OURS, HEATED_TO_ROBUST, PLUS, ROBUST, SHIFTED_TO_ROBUST
+from donkey_aicc.evaluation.methods_and_conditions import HEATED_TO_OURS, HEATED_TO_ROBUST, PLUS, ROBUST, SHIFTED_TO_ROBUST
+from donkey_aicc.evaluation.tables import number_of
 from studies.all_runs import Runs
 
 Results = dict[str, Any]

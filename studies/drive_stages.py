@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from donkey_aicc.faults.driven import D_AUG_DRIVEN
+from donkey_aicc.faults.protocols import D_AUG_DRIVEN
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.progress import progress
 from donkey_aicc.scoring.parallel import cluster_client

@@ -8,8 +8,8 @@ from donkey_aicc import channels
 from donkey_aicc.calibration.calibrating import calibration_drives
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.calibration.pool import of_sources
-from donkey_aicc.evaluation.conditions import Condition, evaluated_conditions
 from donkey_aicc.evaluation.early_warning import Driving
+from donkey_aicc.evaluation.methods_and_conditions import Condition, evaluated_conditions
 from donkey_aicc.evaluation.study import evaluate
 from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.errors import one_of
-from donkey_aicc.nets.pilot_file import pilot_weights
+from donkey_aicc.nets.vision_pilot import pilot_weights
 from donkey_aicc.resources import models_dir
 from donkey_aicc.simulator.tracks import make_track
 from studies import drive_stages, open_loop

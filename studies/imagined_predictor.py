@@ -11,12 +11,10 @@ import torch
 from torch import Tensor
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics, Masks, State
-from donkey_aicc.nets.history import frames_in
-from donkey_aicc.nets.inference import for_inference
-from donkey_aicc.nets.preprocess import images_to_tensor
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.fast_conv import for_inference
+from donkey_aicc.nets.preprocess import frames_in, images_to_tensor
 from donkey_aicc.progress import Progress
 from donkey_aicc.scoring.batch_scoring import Drive, check_sequences, lane_groups
 from donkey_aicc.scoring.settings import ScoreSettings

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.cells import Cell, cell, number_of
-from donkey_aicc.evaluation.conditions import Condition
-from donkey_aicc.evaluation.horizons import Metric, horizon_average, per_horizon
-from donkey_aicc.evaluation.metrics import auroc, ece_top_label
+from donkey_aicc.evaluation.methods_and_conditions import Condition
+from donkey_aicc.evaluation.metrics import Metric, auroc, ece_top_label, horizon_average, per_horizon
 from donkey_aicc.evaluation.summary import FACT, Statement
-from donkey_aicc.evaluation.tables import Row, Table, Value
+from donkey_aicc.evaluation.tables import Cell, Row, Table, Value, cell, number_of
 from donkey_aicc.files import write_atomic
 from donkey_aicc.scoring.score_table import ScoreTable
 

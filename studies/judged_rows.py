@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.evaluation.cells import cell, interval_cell, rounded
-from donkey_aicc.evaluation.conditions import NOMINAL, Condition
-from donkey_aicc.evaluation.horizons import horizon_average, per_horizon
-from donkey_aicc.evaluation.metrics import auroc
+from donkey_aicc.evaluation.methods_and_conditions import NOMINAL, Condition
+from donkey_aicc.evaluation.metrics import auroc, horizon_average, per_horizon
 from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins, resample
 from donkey_aicc.evaluation.split_study import Outcome, outcome_of
+from donkey_aicc.evaluation.tables import cell, interval_cell, rounded
 
 DRAWS = 1000
 TITLES = {"ece": "ECE", "nll": "NLL", "brier": "Brier"}

@@ -12,8 +12,7 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.figures.style import common_look, save_figure
-from donkey_aicc.faults.driven import parameters
-from donkey_aicc.faults.protocols import LatencyParameters
+from donkey_aicc.faults.protocols import LatencyParameters, parameters
 from donkey_aicc.files import write_json
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.score_table import ScoreTable

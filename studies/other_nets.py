@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from donkey_aicc.calibration.base import sigmoid
 from donkey_aicc.calibration.calibrating import calibration_drives
-from donkey_aicc.calibration.probability import sigmoid
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.history import LAGS, NO_HISTORY
+from donkey_aicc.nets.preprocess import LAGS, NO_HISTORY
+from donkey_aicc.training.exact_resume import derived_seed
 from donkey_aicc.training.presets import preset_named
-from donkey_aicc.training.seeds import derived_seed
 from donkey_aicc.tubs.drive import Drive
 from studies.experiment_stages import Experiment, load, split_by_side, without_warm_up
 from studies.predictor_kinds import trained_logits

@@ -9,22 +9,21 @@ import numpy as np
 import torch
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.cells import interval_cell
 from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins
+from donkey_aicc.evaluation.tables import interval_cell
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.history import LAGS, NO_HISTORY, input_channels
+from donkey_aicc.nets.camera_nets import CHANNELS, SafetyCNN
 from donkey_aicc.nets.manifest import CONTEXT
-from donkey_aicc.nets.preprocess import ActionStats
-from donkey_aicc.nets.safety_cnn import CHANNELS, SafetyCNN
+from donkey_aicc.nets.preprocess import LAGS, NO_HISTORY, ActionStats, input_channels
 from donkey_aicc.scoring.score_table import HORIZONS
-from donkey_aicc.training.checks import require_labels
+from donkey_aicc.training.exact_resume import derived_seed
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.pipeline import data_fingerprint
 from donkey_aicc.training.presets import SafetySettings
-from donkey_aicc.training.seeds import derived_seed
-from donkey_aicc.training.train_safety import Past, SafetyTask, pool_labels, safety_logits
+from donkey_aicc.training.train_camera_nets import Past, SafetyTask, pool_labels, safety_logits
 from donkey_aicc.training.trainer import Run, fit
+from donkey_aicc.training.warnings_and_pictures import require_labels
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.split_units import choose_method
 from donkey_aicc.tubs.splits import Split, carve_validation, split_sequences

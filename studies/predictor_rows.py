@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import make_calibrator
-from donkey_aicc.evaluation.conditions import evaluated_conditions
+from donkey_aicc.evaluation.methods_and_conditions import evaluated_conditions
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.score_table import ScoreTable

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.evaluation.bounds import ORACLES
-from donkey_aicc.evaluation.cells import number_of
-from donkey_aicc.evaluation.methods import PLUS, ROBUST
-from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value
+from donkey_aicc.evaluation.bounds_and_safe_share import ORACLES
+from donkey_aicc.evaluation.methods_and_conditions import PLUS, ROBUST
+from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value, number_of
 from studies.all_runs import Runs
 from studies.claims import judged, verdict
 from studies.judged_rows import TITLES

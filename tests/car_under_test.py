@@ -10,9 +10,9 @@ from pathlib import Path
 import torch
 from docopt import docopt
 
-from donkey_aicc.car.new_car import create_car
-from donkey_aicc.nets.pilot_file import save_pilot
-from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.car.install_parts import create_car
+from donkey_aicc.nets.camera_nets import PilotNet
+from donkey_aicc.nets.vision_pilot import save_pilot
 
 
 def make_car(folder: Path, **settings: object) -> Path:

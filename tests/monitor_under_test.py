@@ -8,17 +8,16 @@ import torch
 
 from donkey_aicc.calibration.alarm import AlarmModel
 from donkey_aicc.calibration.alarm_evidence import SignScales
+from donkey_aicc.calibration.alarm_policy import Threshold
 from donkey_aicc.calibration.alarm_signs import SIGN_NAMES, SIGNS, SignSettings
-from donkey_aicc.calibration.alarm_threshold import Threshold
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import Manifest
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.shapes import LATENT_CHANNELS
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.preprocess import LATENT_CHANNELS
 from donkey_aicc.scoring.settings import ScoreSettings
 from tests.synthetic_scores import synthetic_table
 

@@ -1,4 +1,4 @@
-"""Score table -> confidence: one file per calibrator, one interface (`base.Calibrator`)."""
+"""Score table -> confidence: one interface (`base.Calibrator`), calibrators of one kind in one file."""
 
 from donkey_aicc.lazy import lazy_names
 
@@ -6,7 +6,7 @@ _HOMES = {
     "AnomalyTemperature": "anomaly_temperature",
     "Calibrator": "base",
     "CautiousTemperature": "cautious",
-    "DensityAwareCalibration": "dac",
+    "DensityAwareCalibration": "temperature",
     "RobustTemperature": "robust",
     "ScoreStatistics": "statistics",
     "TemperatureScaling": "temperature",

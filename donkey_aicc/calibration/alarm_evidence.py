@@ -1,4 +1,12 @@
-"""From signs to evidence: how far each sign is from nominal, in units of what a usual nominal drive reaches at most."""
+"""From signs to evidence, and from evidence to hazard.
+
+Evidence: how far each sign is from nominal, in units of what a usual nominal drive reaches at most.
+
+Hazard: the probability that the car leaves its lane within the next k steps, for every horizon k at once.
+
+P_k = sigmoid(a_k + w . x), a proportional-odds survival model: a_k grows with k and w >= 0, so that the hazard never falls with
+k or with any evidence x >= 0. Fitted on departures that happened: nominal calibration drives and drives under D_aug faults.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.alarm_signs import FAST, PICTURE, SIGN_NAMES, SIGNS, WINDOW, known_mean
-from donkey_aicc.calibration.mahalanobis import MahalanobisScore
+from donkey_aicc.calibration.nominal_distance import MahalanobisScore
 from donkey_aicc.errors import DAMAGE, AiccError
-from donkey_aicc.scoring.ring import Ring
+from donkey_aicc.scoring.frame_stats import Ring
 
 CLOUD_REGULARISATION = 0.02
 RISE_FRAMES = 10  # how fast something rises is its growth over half a second
@@ -136,3 +144,82 @@ class EvidenceStream:
     def _unsafe(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         far = p[:, ~self._near] if (~self._near).any() else p
         return 1.0 - p[:, self._near].mean(axis=1), 1.0 - far.mean(axis=1)
+
+
+LEAST_DEPARTURES = 5  # separate ones; fewer say nothing about the next
+RIDGE = 1e-3
+_MOST = 30.0  # of a logit: beyond it a double knows no difference
+
+
+@dataclass(frozen=True)
+class HazardModel:
+    """Plain numbers; `hazard` needs nothing but numpy."""
+
+    horizons: tuple[int, ...]
+    offsets: np.ndarray  # (K,) a_k, never falling
+    weights: np.ndarray  # (len(EVIDENCE_NAMES),) >= 0
+
+    def logit(self, features: np.ndarray) -> np.ndarray:
+        """(L, E) -> (L,): w . x, the same for all horizons; larger is worse."""
+        return np.minimum(features @ self.weights, _MOST)
+
+    def hazard(self, features: np.ndarray) -> np.ndarray:
+        """(L, E) -> (L, K) probability of a departure within each horizon."""
+        return 1.0 / (1.0 + np.exp(-np.clip(self.offsets + self.logit(features)[:, None], -_MOST, _MOST)))
+
+    def check(self) -> None:
+        """Refuse a model that would turn the meaning round."""
+        if not (np.isfinite(self.offsets).all() and np.isfinite(self.weights).all()):
+            raise AiccError("the hazard's numbers must be finite")
+        if (np.diff(self.offsets) < 0.0).any():
+            raise AiccError("the hazard must not fall with the horizon")
+        if (self.weights < 0.0).any():
+            name = EVIDENCE_NAMES[int(self.weights.argmin())]
+            raise AiccError(f"the hazard must not fall as {name} rises, got the weight {self.weights.min():.3g}")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "horizons": list(self.horizons),
+            "offsets": self.offsets.tolist(),
+            "weights": dict(zip(EVIDENCE_NAMES, self.weights.tolist(), strict=True)),
+        }
+
+    @classmethod
+    def from_json(cls, stored: Any) -> "HazardModel":
+        try:
+            offsets = np.array(stored["offsets"], dtype=np.float64)
+            weights = np.array([stored["weights"][name] for name in EVIDENCE_NAMES], dtype=np.float64)
+            model = cls(tuple(int(step) for step in stored["horizons"]), offsets, weights)
+        except DAMAGE as error:
+            raise AiccError(f"the hazard is damaged or of another version: {error!r}") from error
+        if model.offsets.shape != (len(model.horizons),):
+            raise AiccError(f"the hazard has {len(model.horizons)} horizons and offsets of shape {model.offsets.shape}")
+        model.check()
+        return model
+
+
+def fit_hazard(features: np.ndarray, labels: np.ndarray, horizons: tuple[int, ...]) -> HazardModel:
+    """features: (N, E); labels: (N, K) 1 a departure within k, 0 none, NaN unknown. Least mean NLL with a little ridge."""
+    from scipy.optimize import minimize
+
+    count, width = labels.shape[1], features.shape[1]
+    known = np.isfinite(labels)
+    y, total = np.nan_to_num(labels), max(int(known.sum()), 1)
+    rate = np.clip([labels[known[:, k], k].mean() if known[:, k].any() else 0.0 for k in range(count)], 1e-4, 1 - 1e-4)
+    first = np.maximum.accumulate(np.log(rate / (1 - rate)))
+
+    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        offsets, weights = np.cumsum(theta[:count]), theta[count:]
+        logits = offsets + (features @ weights)[:, None]
+        nll = np.where(known, np.logaddexp(0.0, logits) - y * logits, 0.0).sum() / total
+        slope = np.where(known, 1.0 / (1.0 + np.exp(-np.clip(logits, -_MOST, _MOST))) - y, 0.0) / total
+        by_offset = np.cumsum(slope.sum(axis=0)[::-1])[::-1]
+        by_weight = features.T @ slope.sum(axis=1) + 2 * RIDGE * weights
+        return float(nll + RIDGE * weights @ weights), np.concatenate([by_offset, by_weight])
+
+    start = np.concatenate([[first[0]], np.diff(first), np.full(width, 0.1)])
+    bounds = [(-_MOST, _MOST)] + [(0.0, _MOST)] * (count - 1 + width)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    model = HazardModel(tuple(horizons), np.cumsum(found[:count]), found[count:])
+    model.check()
+    return model

@@ -5,16 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from donkey_aicc.calibration.alarm import NEAR_STEPS, AlarmModel
-from donkey_aicc.calibration.alarm_evidence import Evidence, EvidenceStream, SignScales
-from donkey_aicc.calibration.alarm_policy import PERSISTENCE
+from donkey_aicc.calibration.alarm_evidence import LEAST_DEPARTURES, Evidence, EvidenceStream, HazardModel, SignScales, fit_hazard
+from donkey_aicc.calibration.alarm_policy import PERSISTENCE, Threshold, conformal_threshold
 from donkey_aicc.calibration.alarm_signs import WINDOW, SignSettings, fit_reaction, lanes_of, table_signs
-from donkey_aicc.calibration.alarm_threshold import Threshold, conformal_threshold
 from donkey_aicc.calibration.base import Calibrator
-from donkey_aicc.calibration.hazard import LEAST_DEPARTURES, HazardModel, fit_hazard
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
-from donkey_aicc.tubs.departures import departure_within
+from donkey_aicc.tubs.labels import departure_within
 
 WATCH_CHANCE, DANGER_CHANCE = 0.2, 0.01  # wanted, of a false alarm per nominal drive
 MISSED_DEPARTURES = 0.1  # share of the driven departures whose hazard may stay below `stop_hazard`

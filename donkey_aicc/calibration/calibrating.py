@@ -1,50 +1,32 @@
-"""From a trained bundle and nominal tubs to a calibrator: build D_aug, score it, fit, and store the result in the bundle.
+"""From a trained bundle and nominal tubs to a calibrator: fit, warn where the fit is not to be trusted, store it in the bundle.
 
 Only calibration sequences are touched. The test protocols have no part in any number chosen here.
 """
 
-from collections.abc import Callable
 from collections.abc import Sequence as Listing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from donkey_aicc.calibration.alarm_fit import add_alarm
-from donkey_aicc.calibration.base import Calibrator
+from donkey_aicc.calibration.augmented_drives import Augmented
+from donkey_aicc.calibration.base import Calibrator, ScoresOnly, mean_nll
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.calibration.catalogue import make_calibrator
-from donkey_aicc.calibration.fit_warnings import fit_summary, fit_warnings
-from donkey_aicc.calibration.grades import grades_of, table_at
-from donkey_aicc.calibration.pool import FOLDS, Pool, augmented_id, build_pool
-from donkey_aicc.calibration.scores_only import ScoresOnly
+from donkey_aicc.calibration.nominal_distance import too_few_drives
+from donkey_aicc.calibration.pool import FOLDS, Pool, build_pool
+from donkey_aicc.calibration.score_cache import grades_of, table_at
 from donkey_aicc.errors import AiccError
-from donkey_aicc.faults.d_aug import DYNAMICS_KINDS, SEVERITIES, SPEED_FACTOR, VISUAL_FAMILIES, SequenceArrays, augment
-from donkey_aicc.faults.severity_ladder import FamilyLadder, severity_for_accuracy_drop, strengths_of
-from donkey_aicc.nets.history import lagged, stacked
-from donkey_aicc.nets.manifest import CONTEXT
-from donkey_aicc.scoring.parallel import score_drives
+from donkey_aicc.faults.d_aug import FamilyLadder
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
-from donkey_aicc.tubs.drive import Drive, make_drive
-from donkey_aicc.tubs.labels import horizon_labels
+from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.splits import drives_by_id
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
-
-LADDER_FRAMES, LADDER_BATCH = 400, 200
-ROWS_WITH_FULL_CONTEXT = 80  # usable frames of each augmented piece
-
-
-@dataclass(frozen=True)
-class Augmented:
-    """D_aug as scored, the strengths that its severities stand for, and drives in closed loop under its faults, if any."""
-
-    table: ScoreTable
-    ladders: dict[str, FamilyLadder]
-    driven: ScoreTable | None = None
 
 
 def calibration_drives(bundle: "Bundle", sequences: Listing[Drive], side: str = "calibration") -> list[Drive]:
@@ -66,104 +48,6 @@ def calibration_drives(bundle: "Bundle", sequences: Listing[Drive], side: str = 
             f"{long_enough}; record more drives and train again"
         )
     return chosen
-
-
-def build_augmented(
-    bundle: "Bundle",
-    calibration: Listing[Drive],
-    settings: ScoreSettings,
-    seed: int = 0,
-    workers: int = 1,
-    rows: int = ROWS_WITH_FULL_CONTEXT,
-    ladder_frames: int = LADDER_FRAMES,
-    severities: tuple[int, ...] = SEVERITIES,
-    score: Callable[..., ScoreTable] = score_drives,
-) -> Augmented:
-    """Set the severities by the predictor's accuracy, cut and change pieces of the calibration drives, score them."""
-    ladders = measure_ladders(bundle, calibration, seed, ladder_frames)
-    # Warm-up, usable rows, and the frames that the labels of the last usable row look at.
-    frames = settings.context + rows + max(bundle.horizons)
-    pieces = augmented_pieces(calibration, strengths_of(ladders), frames, seed, severities, settings.context)
-    return Augmented(score(bundle, pieces, settings=settings, workers=workers, title="scoring D_aug"), ladders)
-
-
-def measure_ladders(
-    bundle: "Bundle", calibration: Listing[Drive], seed: int, frames: int = LADDER_FRAMES
-) -> dict[str, FamilyLadder]:
-    """Strengths of the visual families, from evenly spaced calibration frames and what the predictor sees before them."""
-    lags, lengths = bundle.lags, [len(sequence) for sequence in calibration]
-    owner = np.repeat(np.arange(len(lengths)), lengths)
-    step = np.concatenate([np.arange(length) for length in lengths])
-    rows = np.unique(np.linspace(0, len(step) - 1, min(frames, len(step))).astype(int))
-    seen = [(calibration[number], lagged(step[[row]], lags)[0]) for number, row in zip(owner[rows].tolist(), rows, strict=True)]
-    images = np.concatenate([sequence.images[numbers] for sequence, numbers in seen])
-    commands = np.stack([sequence.actions[numbers] for sequence, numbers in seen])
-    labels = np.concatenate([horizon_labels(sequence.safe, bundle.horizons) for sequence in calibration])
-    return severity_for_accuracy_drop(lambda pixels: _predict(bundle, pixels, commands), images, labels[rows], seed)
-
-
-def _predict(bundle: "Bundle", images: np.ndarray, commands: np.ndarray) -> np.ndarray:
-    """images (N n, 64, 64, 3): the n frames of each input one after the other, commands (N, n, 2) -> (N, K)."""
-    import torch
-
-    frames = images.reshape(*commands.shape[:2], *images.shape[1:])
-    parts = [slice(start, start + LADDER_BATCH) for start in range(0, len(frames), LADDER_BATCH)]
-    with torch.inference_mode():
-        inputs = (torch.from_numpy(stacked(frames[part], commands[part], bundle.action_stats)) for part in parts)
-        return np.concatenate([torch.sigmoid(bundle.safety(x)).numpy() for x in inputs])
-
-
-def augmented_pieces(
-    calibration: Listing[Drive],
-    strengths: dict[str, tuple[float, ...]],
-    frames: int,
-    seed: int,
-    severities: tuple[int, ...] = SEVERITIES,
-    context: int = CONTEXT,
-) -> list[Drive]:
-    """One piece of a calibration drive for each family and severity; dynamics kinds get as many pieces as visual families.
-
-    A drive that is not longer than the context serves no family as long as there are others: none of its frames would count.
-    The id of a piece is `<id of the drive>~<family>~<severity>`, so that a subset of the drives finds its own pieces.
-    """
-    rng = np.random.default_rng([seed, 21])
-    pieces = []
-    variants = [(family, severity) for family in (*VISUAL_FAMILIES, *DYNAMICS_KINDS) for severity in severities]
-    for number, (family, severity) in enumerate(variants):
-        speed = SPEED_FACTOR if family == "speed_mismatch" else 1
-        sources = _longer(calibration, context * speed) or _longer(calibration, context) or calibration
-        # Stepping by severity too lets every drive serve every family.
-        source = sources[(number + number // len(severities)) % len(sources)]
-        donor = _donor(calibration, source, rng)
-        length = min(frames * speed, len(source))
-        start = int(rng.integers(len(source) - length + 1))
-        part = SequenceArrays(*(values[start : start + length] for values in (source.images, source.actions, source.safe)))
-        changed = augment(part, family, severity, rng, donor, strengths)
-        pieces.append(_as_sequence(source, changed, family, severity))
-    return pieces
-
-
-def _longer(drives: Listing[Drive], frames: int) -> list[Drive]:
-    return [drive for drive in drives if len(drive) > frames]
-
-
-def _donor(calibration: Listing[Drive], source: Drive, rng: np.random.Generator) -> np.ndarray:
-    """Actions of another drive, never of the piece's own: those would fit its pictures. Empty if there is no other."""
-    others = [drive for drive in calibration if drive.id != source.id]
-    return others[int(rng.integers(len(others)))].actions if others else np.empty((0, 2))
-
-
-def _as_sequence(source: Drive, arrays: SequenceArrays, family: str, severity: int) -> Drive:
-    piece = make_drive(
-        source.tub,
-        source.session,
-        np.asarray(arrays.images),
-        np.asarray(arrays.actions),
-        safe=arrays.safe,
-        protocol=family,
-        severity=severity,
-    )
-    return replace(piece, id=augmented_id(source.id, family, severity))
 
 
 def fit_calibrator(
@@ -247,3 +131,51 @@ def fit_scores_only(
     calibrator = calibrators[0]
     about = {"method": calibrator.name, "summary": {}, "warnings": ["trained without labels: no p_safe and no confidence"]}
     return calibrator, save_calibrator(bundle, calibrators, about)
+
+
+def fit_warnings(bundle: "Bundle", pool: Pool, ladders: dict[str, FamilyLadder]) -> list[str]:
+    """Sentences, none when all is well."""
+    few = too_few_drives(len(pool.nominal.sequences()))
+    said = ([few] if few else []) + lowered_rho(pool)
+    for family, ladder in ladders.items():
+        if not all(ladder.reached):
+            lowest = min(ladder.accuracies)
+            said.append(
+                f"{family} at full strength leaves an accuracy of {lowest:.2f}, above the {min(ladder.targets):.2f} aimed at"
+            )
+    if not bundle.manifest.gate_passed:
+        said.append(
+            "the dynamics rollout is no better than guessing (see donkey-aicc info): delta's rollout features mean little"
+        )
+    return said
+
+
+def lowered_rho(pool: Pool) -> list[str]:
+    """The families with a severity whose mean rho is below nominal: the paper assumes that there are none."""
+    nominal, said = float(pool.nominal_scores["rho_z"].mean()), []
+    for family in pool.families():
+        severity = np.where(pool.augmented.protocol == family, pool.augmented.severity, -1)
+        means = {int(level): float(pool.augmented_scores["rho_z"][severity == level].mean()) for level in np.unique(severity)}
+        means.pop(-1, None)
+        worst = min(means, key=lambda level: means[level])
+        if means[worst] < nominal:
+            said.append(
+                f"{family} lowers rho: mean {means[worst]:.2f} at severity {worst}, nominal {nominal:.2f}; rho cannot warn of it"
+            )
+    return said
+
+
+def fit_summary(calibrator: Calibrator, temperature: Calibrator, pool: Pool) -> dict[str, Any]:
+    """NLL on the data of the fit, beside plain temperature scaling: what the caution costs and what it buys."""
+    found: dict[str, Any] = {}
+    for name, table, scores in (
+        ("nominal", pool.nominal, pool.nominal_scores),
+        ("D_aug", pool.augmented, pool.augmented_scores),
+    ):
+        found[f"{name} NLL"] = round(mean_nll(calibrator.predict(table, scores), table.labels), 4)
+        found[f"{name} NLL of temperature scaling"] = round(mean_nll(temperature.predict(table, scores), table.labels), 4)
+    if "fitted_on" in calibrator.fit_report:
+        found["faults of the fit"] = calibrator.fit_report["fitted_on"]
+    for name, weight in calibrator.shown_weights().items():
+        found[f"weight of {name}"] = round(float(weight), 4)
+    return found

@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
-from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
-from donkey_aicc.calibration.base import Calibrator
+from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature, Shrinkage
+from donkey_aicc.calibration.base import Calibrator, ScoresOnly
 from donkey_aicc.calibration.cautious import CautiousTemperature
-from donkey_aicc.calibration.controls import ConstantBaseRate, PooledTemperature, UniformHeating, UniformShift
-from donkey_aicc.calibration.dac import AUTHORS, DensityAwareCalibration
-from donkey_aicc.calibration.ensemble_temperature import EnsembleTemperature
-from donkey_aicc.calibration.online_recalibration import OnlineRecalibration
-from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling, Uncalibrated
+from donkey_aicc.calibration.controls import (
+    ConstantBaseRate,
+    OnlineRecalibration,
+    PooledTemperature,
+    UniformHeating,
+    UniformShift,
+)
+from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling, Uncalibrated, VennAbers
 from donkey_aicc.calibration.robust import RobustTemperature
-from donkey_aicc.calibration.scores_only import ScoresOnly
-from donkey_aicc.calibration.shrinkage import Shrinkage
-from donkey_aicc.calibration.temperature import TemperatureScaling
-from donkey_aicc.calibration.venn_abers import VennAbers
+from donkey_aicc.calibration.temperature import AUTHORS, DensityAwareCalibration, EnsembleTemperature, TemperatureScaling
 from donkey_aicc.errors import AiccError, one_of
 
 KINDS: dict[str, type[Calibrator]] = {

@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.base import Calibrator, ScoreMap
-from donkey_aicc.calibration.heat_and_shift import HeatShiftProblem, fit_within_budget
-from donkey_aicc.calibration.heating import base_logits
+from donkey_aicc.calibration.anomaly_weights import HeatShiftProblem, base_logits, fit_within_budget
+from donkey_aicc.calibration.base import Calibrator, ScoreMap, logit, mean_nll, non_negative, sigmoid
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.probability import logit, mean_nll, non_negative, sigmoid
 from donkey_aicc.calibration.temperature import by_text, fit_temperatures, stored_temperatures
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable

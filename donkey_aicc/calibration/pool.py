@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from donkey_aicc.calibration.density import MAX_REFERENCES
+from donkey_aicc.calibration.nominal_distance import MAX_REFERENCES
 from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.protocols import PROTOCOLS

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from donkey_aicc.calibration.anomaly_weights import HeatShiftProblem, WorstShareProblem, base_logits, fit_within_budget, minimise
+from donkey_aicc.calibration.base import mean_nll
 from donkey_aicc.calibration.cautious import NLL_BUDGET, CautiousTemperature
-from donkey_aicc.calibration.heat_and_shift import HeatShiftProblem, WorstShareProblem, fit_within_budget, minimise
-from donkey_aicc.calibration.heating import base_logits
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.probability import mean_nll
 from donkey_aicc.calibration.temperature import fit_temperatures
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable

@@ -9,9 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.density import MAX_REFERENCES, FeatureDensity
-from donkey_aicc.calibration.mahalanobis import ALPHA, MahalanobisScore, spread_floor
-from donkey_aicc.calibration.next_drive import next_drive_spread
+from donkey_aicc.calibration.nominal_distance import (
+    ALPHA,
+    MAX_REFERENCES,
+    FeatureDensity,
+    MahalanobisScore,
+    next_drive_spread,
+    spread_floor,
+)
 from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 

@@ -2,6 +2,6 @@
 
 from donkey_aicc.lazy import lazy_names
 
-_HOMES = {"AiccConfig": "config", "add_aicc": "wiring", "create_car": "new_car", "plain_errors": "start_checks"}
+_HOMES = {"AiccConfig": "config", "add_aicc": "wiring", "create_car": "install_parts", "plain_errors": "start_checks"}
 __all__ = list(_HOMES)
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

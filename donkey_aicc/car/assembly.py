@@ -1,9 +1,10 @@
-"""What one start of the car hands from one wiring to the next."""
+"""What one start of the car hands from one wiring to the next, and what our parts record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from donkey_aicc import channels
 from donkey_aicc.car.config import AiccConfig
 
 
@@ -36,3 +37,21 @@ class Assembly:
         """The tub's channels and types with ours behind those that are there already."""
         new = [name for name in self.recorded if name not in inputs]
         return [*inputs, *new], [*types, *(self.recorded[name] for name in new)]
+
+
+SENT_CHANNELS = {channels.STEERING: "float", channels.THROTTLE: "float"}  # as sent to the vehicle
+SIM_CHANNELS = {**dict.fromkeys(channels.LOCATION, "float"), channels.LAP: "int", channels.HIT: "boolean"}
+INJECTION_CHANNELS = {channels.INJECT_PROTOCOL: "str", channels.INJECT_SEVERITY: "int", channels.INJECT_EPISODE: "int"}
+MONITOR_CHANNELS = {
+    channels.P_SAFE: "vector",
+    channels.P_TTA: "vector",
+    channels.RHO: "float",
+    channels.DELTA: "float",
+    channels.SCORES_AGE_S: "float",
+    channels.SCORES_VALID: "boolean",
+    channels.CONFIDENCE: "vector",
+    channels.CONFIDENCE_MIN: "float",
+    channels.STATUS: "str",
+    channels.GRADE: "str",
+}
+ALARM_CHANNELS = {channels.HAZARD: "vector", channels.ALARM: "str", channels.REASON: "str"}

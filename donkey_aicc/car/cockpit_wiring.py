@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 from donkey_aicc import __version__, channels
 from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.errors import AiccError, one_of
-from donkey_aicc.faults.driven import FAULTS, IN_SOFTWARE
-from donkey_aicc.faults.protocols import SEVERITIES
-from donkey_aicc.web.cockpit_controls import Action, Controls, Hold, flag
+from donkey_aicc.faults.protocols import FAULTS, IN_SOFTWARE, SEVERITIES
+from donkey_aicc.web.cockpit_exchange import Action, Controls, Hold, flag
 
 if TYPE_CHECKING:
     from donkey_aicc.car.monitor_loading import Monitor
@@ -30,7 +29,7 @@ def add_cockpit(car: Assembly, injection: "InjectionControl | None", monitor: "M
     if not car.config.cockpit:
         return
     from donkey_aicc.web.access import Access, announcement, own_address
-    from donkey_aicc.web.cockpit_feed import CockpitFeed
+    from donkey_aicc.web.cockpit_exchange import CockpitFeed
     from donkey_aicc.web.cockpit_hub import CockpitHub
     from donkey_aicc.web.cockpit_socket import add_cockpit_handlers
 
@@ -103,7 +102,7 @@ def _about(car: Assembly, monitor: "Monitor | None", controls: Controls) -> dict
 
 
 def _instruments(car: Assembly, injection: "InjectionControl | None") -> dict[str, Callable[[], Any]]:
-    from donkey_aicc.web.cockpit_message import plain
+    from donkey_aicc.web.cockpit_exchange import plain
 
     scorer, governor = _with(car, "newest"), _with(car, "set_mode")
     found: dict[str, Callable[[], Any]] = {"parts": lambda: _timings(car.V)}
@@ -134,7 +133,7 @@ def _timings(V: Any) -> list[list[Any]]:
 
 def _heat(car: Assembly, monitor: "Monitor | None") -> Callable[[], Any] | None:
     """Where the last scored frame could not be rebuilt, against how well nominal frames can."""
-    from donkey_aicc.web.cockpit_message import heat_of
+    from donkey_aicc.web.cockpit_exchange import heat_of
 
     scorer = _with(car, "newest")
     if scorer is None or monitor is None or monitor.calibrator is None or monitor.calibrator.statistics is None:
@@ -184,7 +183,7 @@ def _actions(car: Assembly, app: Any, injection: "InjectionControl | None", mark
 
 
 def _injection_actions(control: "InjectionControl", app: Any) -> dict[str, Action]:
-    from donkey_aicc.parts.waiting_faults import WAIT_S
+    from donkey_aicc.faults.fault import WAIT_S
 
     def arm(given: Mapping[str, Any]) -> str:
         control.arm()

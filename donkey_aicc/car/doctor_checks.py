@@ -77,8 +77,7 @@ def read_car(folder: Path) -> tuple[Any, AiccConfig, Check]:
 def check_monitor(config: AiccConfig, hz: float, simulated: bool) -> list[Check]:
     """The bundle, what runs it, and what of a tick is left on this computer."""
     from donkey_aicc.calibration.calibrator_file import fitted_grades, score_settings
-    from donkey_aicc.nets.bundle_folder import BundleFolder
-    from donkey_aicc.nets.runtime import open_runtime
+    from donkey_aicc.nets.runtime import BundleFolder, open_runtime
 
     if config.bundle is None:
         return [Check("bundle", True, f"AICC_BUNDLE is None: {WITHOUT}")]
@@ -103,7 +102,7 @@ def check_monitor(config: AiccConfig, hz: float, simulated: bool) -> list[Check]
 
 
 def check_speed(runtime: "Runtime", grades: "list[ScoreSettings]", hz: float) -> list[Check]:
-    from donkey_aicc.car.grade_choice import choose_grade, frame_ms, prediction_ms
+    from donkey_aicc.car.monitor_loading import choose_grade, frame_ms, prediction_ms
 
     tick_ms = 1e3 / hz
     checks = []

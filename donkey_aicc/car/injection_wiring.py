@@ -3,15 +3,14 @@
 from typing import TYPE_CHECKING
 
 from donkey_aicc import channels
-from donkey_aicc.car.assembly import Assembly
-from donkey_aicc.car.tub_channels import INJECTION_CHANNELS
+from donkey_aicc.car.assembly import INJECTION_CHANNELS, Assembly
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.faults.schedule import parse_schedule
+from donkey_aicc.faults.fault import parse_schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from donkey_aicc.faults.body import Body
+    from donkey_aicc.faults.protocols import Body
     from donkey_aicc.parts.injection_control import InjectionControl
 
 REAL_CAR_MAX_THROTTLE = 0.5

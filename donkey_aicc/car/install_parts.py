@@ -1,7 +1,4 @@
-"""Adding our call to an existing donkeycar manage.py, and taking it out again.
-
-The file is read as Python to find the places, and changed as text, so that everything else stays byte for byte.
-"""
+"""How a car gets our parts: our call in its manage.py and our keys in its myconfig.py, or a new folder from our template."""
 
 import ast
 import difflib
@@ -13,6 +10,7 @@ from pathlib import Path
 
 from donkey_aicc.car.install_place import find_place, is_call
 from donkey_aicc.errors import AiccError
+from donkey_aicc.resources import template_dir
 
 MARK = "  # donkey_aicc"  # ends every line of ours; --undo removes the lines that end so
 BACKUP_SUFFIX = ".before-aicc"
@@ -145,3 +143,69 @@ def _checked(text: str, source: bytes, name: str) -> bytes:
     except SyntaxError as error:
         raise AiccError(f"the changed {name} would not be valid Python ({error}). Nothing was written") from error
     return result
+
+
+BEGIN = "# ---- donkey_aicc: begin; `donkey-aicc install --undo` takes this block out -----------------------------------------\n"
+END = "# ---- donkey_aicc: end ------------------------------------------------------------------------------------------------\n"
+_NOT_HERE = ("Where the car drives", "A real car")  # sections of our template that an installed car has no use for
+_BUNDLE = re.compile(r"^(# )?AICC_BUNDLE = .*$", re.MULTILINE)
+
+
+def with_settings(source: str, bundle: str | None) -> str:
+    """The file with our block at its end and this bundle in it; a block that is there keeps what the user changed."""
+    line = f"AICC_BUNDLE = {bundle!r}" if bundle is not None else "# AICC_BUNDLE = None"
+    if BEGIN not in source:
+        gap = "" if not source or source.endswith("\n") else "\n"
+        return f"{source}{gap}\n{BEGIN}{_block(line)}{END}"
+    before, rest = source.split(BEGIN, 1)
+    return source if bundle is None else before + BEGIN + _BUNDLE.sub(lambda _: line, rest, count=1)
+
+
+def without_settings(source: str) -> str:
+    """The file without our block, and with everything else."""
+    if BEGIN not in source or END not in source:
+        return source
+    before, rest = source.split(BEGIN, 1)
+    return before.removesuffix("\n") + rest.split(END, 1)[1]
+
+
+def _block(bundle_line: str) -> str:
+    """The settings of our template, section by section."""
+    sections = re.split(r"(?m)^(?=# ---- )", (template_dir() / "myconfig.py").read_text(encoding="utf-8"))[1:]
+    kept = [section for section in sections if not section.removeprefix("# ---- ").startswith(_NOT_HERE)]
+    return _BUNDLE.sub(lambda _: bundle_line, "".join(kept).rstrip() + "\n", count=1)
+
+
+FOLDERS = ("data", "models", "logs")
+FILES = ("manage.py", "config.py", "myconfig.py")
+OLD_SETTINGS = "myconfig.py.before-overwrite"
+
+
+def has_car(path: str | Path) -> bool:
+    """Whether all files of a car are there already."""
+    return all((Path(path).expanduser() / name).is_file() for name in FILES)
+
+
+def create_car(path: str | Path, overwrite: bool = False) -> Path:
+    """Make the car's folder and fill it; existing files are kept unless `overwrite`. Returns the folder."""
+    folder = Path(path).expanduser()
+    template = template_dir()
+    try:
+        for name in FOLDERS:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            _put(template / name, folder / name, overwrite)
+    except OSError as error:
+        raise AiccError(f"the car's folder {folder} cannot be made: {error}") from error
+    (folder / "manage.py").chmod(0o755)
+    return folder
+
+
+def _put(source: Path, target: Path, overwrite: bool) -> None:
+    if target.exists() and not overwrite:
+        print(f"kept {target}")
+        return
+    if target.exists() and target.name == "myconfig.py":
+        shutil.copy2(target, target.with_name(OLD_SETTINGS))
+    shutil.copyfile(source, target)
+    print(f"wrote {target}")

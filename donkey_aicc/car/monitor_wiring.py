@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc import channels
-from donkey_aicc.car.assembly import Assembly
-from donkey_aicc.car.loop_places import after_last_image, inserting_at
+from donkey_aicc.car.assembly import ALARM_CHANNELS, MONITOR_CHANNELS, Assembly
+from donkey_aicc.car.drive_loop import after_last_image, inserting_at
 from donkey_aicc.car.monitor_loading import Monitor
-from donkey_aicc.car.tub_channels import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import ConfigError
 
 if TYPE_CHECKING:
     from donkey_aicc.parts.frame_intake import FrameIntake
-    from donkey_aicc.parts.right_of_way import RightOfWay
+    from donkey_aicc.parts.safety_predictor import RightOfWay
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
 SCORES = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID, channels.SCORES_STATE, channels.SCORES]
@@ -50,9 +49,8 @@ def add_judgement(car: Assembly, monitor: Monitor | None, intake: "FrameIntake |
     """Before the drivetrain: this tick's prediction and the newest scores -> confidence, hazard and alarm."""
     if monitor is None or intake is None:
         return None
-    from donkey_aicc.parts.monitor_status import MonitorStatus
-    from donkey_aicc.parts.newest_scores import NewestScores
-    from donkey_aicc.parts.right_of_way import RightOfWay
+    from donkey_aicc.parts.monitor_status import MonitorStatus, NewestScores
+    from donkey_aicc.parts.safety_predictor import RightOfWay
 
     first = RightOfWay()
     scorer = _make_scorer(car, monitor, intake, first)
@@ -84,8 +82,7 @@ def _make_scorer(car: Assembly, monitor: Monitor, intake: "FrameIntake", first: 
 
 def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay", scorer: "WorldModelScorer") -> None:
     from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
-    from donkey_aicc.parts.safety_predictor import SafetyPredictor
-    from donkey_aicc.parts.tta import TTA
+    from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 
     calibrator = monitor.calibrator
     tta = TTA(
@@ -137,8 +134,7 @@ def add_governor(car: Assembly, monitor: Monitor | None) -> None:
                 "make it with donkey-aicc calibrate, or set AICC_GOVERNOR = 'off'"
             )
         return
-    from donkey_aicc.parts.governor_policy import GovernorPolicy
-    from donkey_aicc.parts.safety_governor import SafetyGovernor
+    from donkey_aicc.parts.safety_governor import GovernorPolicy, SafetyGovernor
 
     policy = GovernorPolicy(car.config.governor, cruise=alarm.cruise, stop_hazard=alarm.stop_hazard)
     governor = SafetyGovernor(policy, alarm.hazard.horizons if alarm.hazard is not None else ())

@@ -1,13 +1,122 @@
-"""Mistakes that end the program before the car moves, in one line each."""
+"""What is checked and said before the car moves.
 
+Mistakes that end the program before the car moves, in one line each.
+
+A tub without a record: donkeycar makes one at every start, and cannot open it again. None is left or stands in the way.
+
+What the last drive left: a tub that lost its power in the middle of a write is said, and donkeycar does not go on with it.
+"""
+
+import atexit
+import shutil
 import sys
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.car.assembly import Assembly
-from donkey_aicc.car.empty_tub import clear, inputs_of, is_empty
-from donkey_aicc.car.last_drive import damage, say_last_drive
+from donkey_aicc.car.bundles import simulator_warning
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.tubs.image_file import OK, decode_image_file
+from donkey_aicc.untrusted import MAX_JSON_BYTES, json_or_none, read_bounded
+
+if TYPE_CHECKING:
+    from donkey_aicc.car.monitor_loading import Monitor
+    from donkey_aicc.parts.injection_control import InjectionControl
+
+HINT = "Press Record, and set RECORD_DURING_AI = True to record what the pilot does"
+_BEGUN = ("manifest.json", "catalog_0.catalog", "catalog_0.catalog_manifest", "drive.json", "images")
+
+
+def is_empty(tub: Path) -> bool:
+    """A tub that donkeycar has begun and never written to."""
+    if not (tub / "manifest.json").is_file() or any(catalog.stat().st_size for catalog in tub.glob("*.catalog")):
+        return False
+    return not any((tub / "images").glob("*"))
+
+
+def inputs_of(tub: Path) -> list[str] | None:
+    """The channels that a tub was begun with; None where its manifest cannot be read."""
+    try:
+        stored = json_or_none(read_bounded(tub / "manifest.json", MAX_JSON_BYTES).split(b"\n")[0])
+    except (AiccError, OSError):
+        return None
+    return stored if isinstance(stored, list) else None
+
+
+def clear(tub: Path) -> None:
+    """Take away what donkeycar began; a file of the user's stays, and the folder with it."""
+    for name in _BEGUN:
+        path = tub / name
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def leave_none(cfg: Any) -> None:
+    """When the program ends: say that nothing was recorded, and leave no tub that cannot be opened."""
+    data = Path(cfg.DATA_PATH)
+    before = set(data.glob("*/manifest.json"))
+
+    def tidy() -> None:
+        begun = [data, *(manifest.parent for manifest in data.glob("*/manifest.json") if manifest not in before)]
+        for tub in begun:
+            if is_empty(tub):
+                clear(tub)
+                if tub != data and not any(tub.iterdir()):
+                    tub.rmdir()
+                print(f"Nothing was recorded, so no tub is left in {tub}. {HINT}")
+
+    atexit.register(tidy)
+
+
+_TAIL_BYTES = 1 << 16  # of a catalog: a record has about one thousand
+_MANIFEST_LINES = 5
+
+
+def damage(tub: Path) -> str:
+    """What is wrong with the end of a tub, as far as a short look shows it; empty if nothing is."""
+    try:
+        lines = read_bounded(tub / "manifest.json", MAX_JSON_BYTES).splitlines()
+        if len(lines) < _MANIFEST_LINES or any(json_or_none(line) is None for line in lines):
+            return "its manifest is cut short"
+        catalogs = sorted(tub.glob("catalog_*.catalog"), key=lambda path: (len(path.name), path.name))
+        tail = _tail(catalogs[-1]) if catalogs else b""
+        if not tail:
+            return "its catalog is missing or empty" if any((tub / "images").glob("*")) else ""
+        last = json_or_none(tail.rstrip(b"\n").split(b"\n")[-1])
+        if not tail.endswith(b"\n") or not isinstance(last, dict):
+            return "its last record is cut short"
+        lengths = json_or_none(read_bounded(catalogs[-1].with_suffix(".catalog_manifest"), MAX_JSON_BYTES))
+        if not isinstance(lengths, dict) or sum(lengths.get("line_lengths", ())) != catalogs[-1].stat().st_size:
+            return "its catalog and the list of its lines do not agree"
+        return _picture(tub, last)
+    except (AiccError, OSError, TypeError) as error:
+        return f"it cannot be read ({error})"
+
+
+def _tail(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        return file.read(_TAIL_BYTES)
+
+
+def _picture(tub: Path, record: dict[str, Any]) -> str:
+    name = record.get("cam/image_array")
+    if not isinstance(name, str):
+        return ""
+    return "" if decode_image_file(tub / "images" / Path(name).name).status == OK else "its last picture is cut short"
+
+
+def say_last_drive(data: Path) -> None:
+    """Before a drive: one line about the newest tub, if its end is damaged. Its other records are as they were."""
+    tubs = [manifest.parent for manifest in data.glob("*/manifest.json")]
+    newest = max(tubs, key=lambda tub: (tub / "manifest.json").stat().st_mtime, default=None)
+    found = damage(newest) if newest is not None else ""
+    if found:
+        print(f"The last drive, {newest}, did not end properly: {found}. See what is left: donkey-aicc check {newest}")
+
 
 _given_inject: str | None = None
 
@@ -94,3 +203,33 @@ def check_tub_takes(car: Assembly, inputs: list[str]) -> None:
             f"the tub in {car.cfg.DATA_PATH} was recorded with other channels, and donkeycar cannot add to it: "
             "move it away, or set AUTO_CREATE_NEW_TUB = True in myconfig.py"
         )
+
+
+def say_at_start(car: Assembly, injection: "InjectionControl | None", monitor: "Monitor | None") -> None:
+    """Print the line, and a warning where the monitor does not fit the car."""
+    print("donkey_aicc: " + "; ".join([_monitor(monitor), _injection(car, injection), *car.said]), flush=True)
+    if monitor is not None and not car.simulated:
+        warning = simulator_warning(monitor.bundle.path.name, monitor.bundle.manifest)
+        if warning is not None:
+            print(warning, flush=True)
+    if not getattr(car.cfg, "RECORD_DURING_AI", True):
+        print("Not recorded while the pilot drives: RECORD_DURING_AI is False", flush=True)
+
+
+def _monitor(monitor: "Monitor | None") -> str:
+    if monitor is None:
+        return "monitor off because AICC_BUNDLE is None"
+    lacks = "" if monitor.calibrator is not None else ", no calibrator"
+    lacks += "" if monitor.bundle.manifest.has_predictor else ", no confidence because it was trained without labels"
+    return f"monitor on ({monitor.bundle.path.name}{lacks}, {monitor.runtime.name}, {monitor.grade_said})"
+
+
+def _injection(car: Assembly, injection: "InjectionControl | None") -> str:
+    if injection is None:
+        return "injection off"
+    planned = f", planned {', '.join(map(str, injection.schedule))}" if injection.schedule else ""
+    if injection.arm_s is None:
+        return f"injection armed by the simulator{planned}"
+    by = ["the web page or the cockpit"] if car.web_buttons_inject else []
+    by += [f"the controller's {car.config.inject_joystick_button}"] if car.config.inject_joystick_button and car.joysticks else []
+    return f"injection off until armed by {' or '.join(by)}, for {injection.arm_s:g} s at a time{planned}"

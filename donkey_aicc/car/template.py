@@ -8,7 +8,7 @@ from donkey_aicc import channels
 from donkey_aicc.car.bundles import known_bundle, safe_in_words
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.errors import AiccError, ConfigError, one_of
-from donkey_aicc.nets.pilot_file import WEIGHTS_NAME
+from donkey_aicc.nets.vision_pilot import WEIGHTS_NAME
 from donkey_aicc.resources import models_dir
 
 SHIPPED_PILOT = "pilot"
@@ -49,8 +49,8 @@ def add_embedded_simulator(V: Any, cfg: Any, config: AiccConfig) -> Any:
     cross-track error of one record belong to the same tick.
     """
     from donkey_aicc.simulator.camera import CameraConfig
+    from donkey_aicc.simulator.driving import SimulatorPart
     from donkey_aicc.simulator.sim_progress import SimProgress
-    from donkey_aicc.simulator.simulator_part import SimulatorPart
     from donkey_aicc.simulator.world import World
 
     if getattr(cfg, "DONKEY_GYM", False):
@@ -161,7 +161,7 @@ def find_model(model: str) -> Path:
 def _own_pilot(path: Path, model_type: str | None, config: AiccConfig) -> Any:
     """In the embedded simulator with the temper of its seed, as in the drives that the shipped models learnt from."""
     from donkey_aicc.nets.vision_pilot import VisionPilot
-    from donkey_aicc.simulator.temper import Temper, TemperedPilot
+    from donkey_aicc.simulator.drivers import Temper, TemperedPilot
 
     if model_type is not None:
         raise ConfigError(f"--type is for donkeycar's own models; {path.name} needs none, got {model_type!r}")

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from donkey_aicc import channels
-from donkey_aicc.car.assembly import Assembly
+from donkey_aicc.car.assembly import SENT_CHANNELS, SIM_CHANNELS, Assembly
 from donkey_aicc.car.cockpit_wiring import add_cockpit
 from donkey_aicc.car.config import AiccConfig
-from donkey_aicc.car.empty_tub import leave_none
+from donkey_aicc.car.drive_loop import after_camera, before_drivetrain, inserting_at, name_steering, shorten_profile, steady_loop
 from donkey_aicc.car.injection_wiring import add_command_faults, add_sensor_faults, add_unsafe_mark, make_injection
-from donkey_aicc.car.loop_places import after_camera, before_drivetrain, inserting_at, name_steering
 from donkey_aicc.car.monitor_loading import load_monitor
 from donkey_aicc.car.monitor_wiring import (
     add_governor,
@@ -25,13 +24,17 @@ from donkey_aicc.car.monitor_wiring import (
     add_scoring,
     keep_models_out_of_garbage_collection,
 )
-from donkey_aicc.car.short_profile import shorten_profile
-from donkey_aicc.car.start_checks import begin, check_settings, check_tub_takes, given_inject, plain_errors
-from donkey_aicc.car.start_line import say_at_start
-from donkey_aicc.car.steady_loop import steady_loop
-from donkey_aicc.car.tub_channels import SENT_CHANNELS, SIM_CHANNELS
-from donkey_aicc.parts.command_limits import CommandLimits
+from donkey_aicc.car.start_checks import (
+    begin,
+    check_settings,
+    check_tub_takes,
+    given_inject,
+    leave_none,
+    plain_errors,
+    say_at_start,
+)
 from donkey_aicc.parts.guarded_tub import GuardedTub
+from donkey_aicc.parts.safety_governor import CommandLimits
 
 __all__ = ["GuardedTub", "add_aicc", "begin", "plain_errors"]  # what an installed manage.py calls
 

@@ -2,7 +2,7 @@
 
 import argparse
 
-from donkey_aicc.car.new_car import OLD_SETTINGS, create_car, has_car
+from donkey_aicc.car.install_parts import OLD_SETTINGS, create_car, has_car
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

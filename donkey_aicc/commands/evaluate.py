@@ -41,10 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.calibration.calibrator_file import load_calibrator
     from donkey_aicc.car.bundles import bundle_path
-    from donkey_aicc.evaluation.contact_sheet import NAME as CONTACT_SHEET
     from donkey_aicc.evaluation.early_warning import Driving
+    from donkey_aicc.evaluation.figures.fault_figures import NAME as CONTACT_SHEET
+    from donkey_aicc.evaluation.input_checks import check_counts
     from donkey_aicc.evaluation.report import check_report_folder, write_report
-    from donkey_aicc.evaluation.split_plan import check_counts
     from donkey_aicc.evaluation.study import evaluate
     from donkey_aicc.nets.bundle import Bundle
 
@@ -89,12 +89,12 @@ def _from_folder(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
 
 def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     """Score everything that `calibrate` has not, and keep the tables: scoring them may take hours, evaluating them minutes."""
-    from donkey_aicc.calibration.calibrating import build_augmented
+    from donkey_aicc.calibration.augmented_drives import build_augmented
     from donkey_aicc.calibration.calibrator_file import score_settings, weights_fingerprint
     from donkey_aicc.calibration.score_cache import score_once
     from donkey_aicc.errors import ConfigError
-    from donkey_aicc.evaluation.contact_sheet import NAME as CONTACT_SHEET
-    from donkey_aicc.evaluation.contact_sheet import contact_sheet
+    from donkey_aicc.evaluation.figures.fault_figures import NAME as CONTACT_SHEET
+    from donkey_aicc.evaluation.figures.fault_figures import contact_sheet
     from donkey_aicc.evaluation.score_files import load_scores, save_scores
     from donkey_aicc.files import write_atomic
 
@@ -127,7 +127,7 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
 def _drives(args: argparse.Namespace, bundle: "Bundle") -> "tuple[list[Drive], list[Drive], dict[str, list[Drive]]]":
     """Calibration, test and OOD drives; everything that can be known to be wrong without scoring is refused."""
     from donkey_aicc.calibration.calibrating import calibration_drives
-    from donkey_aicc.evaluation.drive_checks import as_protocol, check_drives, protocol_paths
+    from donkey_aicc.evaluation.input_checks import as_protocol, check_drives, protocol_paths
     from donkey_aicc.tubs.load import load_drives
 
     paths = protocol_paths(args.nominal, args.ood)

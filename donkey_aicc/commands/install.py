@@ -49,16 +49,14 @@ def _shown(diff: str, path: Path) -> str:
 
 
 def _undone(file: Path) -> dict[Path, tuple[bytes, bytes]]:
-    from donkey_aicc.car.install_parts import without_call
-    from donkey_aicc.car.install_settings import without_settings
+    from donkey_aicc.car.install_parts import without_call, without_settings
 
     before = file.read_bytes()
     return {file: (before, without_call(before, str(file))), **_settings(file, without_settings)}
 
 
 def _installed(file: Path, args: argparse.Namespace) -> dict[Path, tuple[bytes, bytes]]:
-    from donkey_aicc.car.install_parts import with_call
-    from donkey_aicc.car.install_settings import with_settings
+    from donkey_aicc.car.install_parts import with_call, with_settings
 
     before = file.read_bytes()
     after = with_call(before, str(file))  # a file without a place for it is refused before anything is asked

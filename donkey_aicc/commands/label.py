@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from donkey_aicc.labelling.given_answers import GivenAnswers
+    from donkey_aicc.labelling.answers import GivenAnswers
     from donkey_aicc.labelling.session import LabelSession
     from donkey_aicc.nets.bundle import Bundle
 
@@ -36,12 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     _check(args)
-    from donkey_aicc.labelling.features import bundle_features, general_features
+    from donkey_aicc.labelling.answers import read_given
     from donkey_aicc.labelling.floor_colours import FloorColours
-    from donkey_aicc.labelling.footage import Footage
-    from donkey_aicc.labelling.given_answers import read_given
-    from donkey_aicc.labelling.label_summary import summary
-    from donkey_aicc.labelling.session import LabelSession
+    from donkey_aicc.labelling.footage import Footage, bundle_features, general_features
+    from donkey_aicc.labelling.session import LabelSession, summary
 
     bundle = _bundle(args.bundle)  # like a wrong file below, a wrong bundle is said before the work
     footage = Footage.load(args.tubs, args.cache_dir)
@@ -62,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         return _serve(session, args)
     print(summary(session))
     if reference is not None:
-        from donkey_aicc.labelling.label_file import compare
+        from donkey_aicc.labelling.session import compare
 
         print(compare(session.proposal, reference, set(session.log.latest)))
     print(f"wrote {session.out}; answers: {session.log.path}")
@@ -124,7 +122,7 @@ def _print_questions(session: "LabelSession", count: int) -> None:
 
 def _serve(session: "LabelSession", args: argparse.Namespace) -> int:
     from donkey_aicc.labelling.label_page import label_page
-    from donkey_aicc.labelling.label_summary import summary
+    from donkey_aicc.labelling.session import summary
     from donkey_aicc.web.page_server import serve
 
     def started(link: str) -> None:

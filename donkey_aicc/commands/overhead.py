@@ -28,8 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _calibrate(args: argparse.Namespace) -> int:
     from donkey_aicc.files import read_json
-    from donkey_aicc.overhead.calibrate_camera import CalibrationSession
-    from donkey_aicc.overhead.overhead_page import calibration_page
+    from donkey_aicc.overhead.calibrate_camera import CalibrationSession, calibration_page
     from donkey_aicc.overhead.video import Video
     from donkey_aicc.web.page_server import serve
 

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         ]
     model = None if args.expert else Path(args.model or models_dir() / "pilot")
     if model is not None:
-        from donkey_aicc.nets.pilot_file import pilot_weights
+        from donkey_aicc.nets.vision_pilot import pilot_weights
 
         pilot_weights(model)
     new = record(plans, model, args.workers)
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 def fault_names(text: str) -> list[str]:
     """'fog,grip' -> both; 'd_aug' -> every fault that is no test protocol."""
     from donkey_aicc.errors import one_of
-    from donkey_aicc.faults.driven import D_AUG_DRIVEN, FAULTS
+    from donkey_aicc.faults.protocols import D_AUG_DRIVEN, FAULTS
 
     names = list(D_AUG_DRIVEN) if text == "d_aug" else [name.strip() for name in text.split(",")]
     for name in names:

@@ -48,10 +48,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _writers(args: argparse.Namespace) -> "list[tuple[Callable[[Sequence[Run], str], str], str]]":
-    from donkey_aicc.replay.html_file import write_html
-    from donkey_aicc.replay.mcap_file import mcap_writer, write_mcap
     from donkey_aicc.replay.movie import check_movie_path, write_movie
-    from donkey_aicc.replay.rerun_file import rerun_library, write_rerun
+    from donkey_aicc.replay.replay_page import write_html
+    from donkey_aicc.replay.viewer_files import mcap_writer, rerun_library, write_mcap, write_rerun
 
     found: list[tuple[Callable[[Sequence[Run], str], str], str]] = []
     if args.movie:

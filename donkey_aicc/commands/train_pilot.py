@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
 
     import torch
 
-    from donkey_aicc.nets.pilot_file import save_pilot
+    from donkey_aicc.nets.vision_pilot import save_pilot
 
     if args.simulate == bool(args.tubs):
         raise AiccError("give either tubs to learn from or --simulate, not both and not neither")
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _from_simulator(args: argparse.Namespace, work: Path):
     from donkey_aicc.simulator.tracks import TRACK_NAMES, make_track
-    from donkey_aicc.training.pilot_lessons import School, teach
+    from donkey_aicc.training.cloning import School, teach
 
     tracks = tuple(args.tracks or TRACK_NAMES)
     for track in tracks:
@@ -58,7 +58,7 @@ def _from_simulator(args: argparse.Namespace, work: Path):
 def _from_tubs(args: argparse.Namespace, work: Path):
     import torch
 
-    from donkey_aicc.nets.pilot_net import PilotNet
+    from donkey_aicc.nets.camera_nets import PilotNet
     from donkey_aicc.training.cloning import PilotRecipe, split_for_cloning, train_pilot
     from donkey_aicc.training.trainer import Run
     from donkey_aicc.tubs.load import load_drives

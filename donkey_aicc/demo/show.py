@@ -11,18 +11,16 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.calibrator_file import load_calibrator
-from donkey_aicc.car.new_car import create_car
-from donkey_aicc.demo.demo_movie import make_movie
-from donkey_aicc.demo.monitor_timeline import MEMORY_S, Timeline, draw_timeline, read_timeline, summary_rows
-from donkey_aicc.demo.recorded_drive import RecordedDrive, read_drive
-from donkey_aicc.demo.saved import draw_pair, story_of, told
+from donkey_aicc.car.install_parts import create_car
+from donkey_aicc.demo.recorded_drive import RecordedDrive, make_movie, read_drive
+from donkey_aicc.demo.timelines import MEMORY_S, Timeline, draw_pair, draw_timeline, read_timeline, story_of, summary_rows, told
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.faults.schedule import parse_schedule
+from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.parts.drive_log import FILE_NAME as DRIVE_LOG
 from donkey_aicc.resources import models_dir
-from donkey_aicc.simulator.drive_picture import draw_drive
 from donkey_aicc.simulator.tracks import make_track
+from donkey_aicc.simulator.view_from_above import draw_drive
 
 SCHEDULE = "dark:2@10s-18s,blur:4@29s-37s,bias:3@48s-56s,latency:3@67s-75s"
 LAPS = 5

@@ -8,7 +8,7 @@ _HOMES = {
     "brier": "metrics",
     "ece_top_label": "metrics",
     "evaluate": "study",
-    "horizon_average": "horizons",
+    "horizon_average": "metrics",
     "nll": "metrics",
     "write_report": "report",
 }

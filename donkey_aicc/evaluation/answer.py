@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.evaluation.cells import number_of
 from donkey_aicc.evaluation.collect import OOD_MEAN
-from donkey_aicc.evaluation.conditions import NOMINAL
+from donkey_aicc.evaluation.methods_and_conditions import NOMINAL
+from donkey_aicc.evaluation.tables import number_of
 
 UNKNOWN = "–"
 

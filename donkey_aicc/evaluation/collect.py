@@ -6,15 +6,12 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.evaluation.cells import Cell, cell, interval_cell, mean_of, rounded, rounded_list, spread_cell
-from donkey_aicc.evaluation.conditions import NOMINAL, Condition
-from donkey_aicc.evaluation.frontier import FRONTIER_SCORES, WEIGHTS, ood_ece_at
-from donkey_aicc.evaluation.horizons import horizon_average, horizon_weights, per_horizon
-from donkey_aicc.evaluation.methods import METHODS, PLUS, ROBUST
-from donkey_aicc.evaluation.metrics import BINS, FIRST_BIN, Measured, auroc
-from donkey_aicc.evaluation.ood_detection import OOD_ROWS
+from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, PLUS, ROBUST, Condition
+from donkey_aicc.evaluation.metrics import BINS, FIRST_BIN, Measured, auroc, horizon_average, horizon_weights, per_horizon
 from donkey_aicc.evaluation.resampling import resample, wilcoxon
-from donkey_aicc.evaluation.split_study import METRICS, SplitStudy
+from donkey_aicc.evaluation.score_quality import OOD_ROWS
+from donkey_aicc.evaluation.split_study import FRONTIER_SCORES, METRICS, WEIGHTS, SplitStudy, ood_ece_at
+from donkey_aicc.evaluation.tables import Cell, cell, interval_cell, mean_of, rounded, rounded_list, spread_cell
 
 OOD_MEAN = "ood_mean"
 SHOWN_HORIZONS = (5, 15, 30, 50)

@@ -9,7 +9,7 @@ from string import Template
 from typing import Any
 
 from donkey_aicc.evaluation.answer import four_numbers, sentence
-from donkey_aicc.evaluation.contact_sheet import cut_sheet
+from donkey_aicc.evaluation.figures.fault_figures import cut_sheet
 from donkey_aicc.evaluation.tables import Column, Row, Table, Value
 from donkey_aicc.web.whole_page import whole_page, with_styles_inside
 

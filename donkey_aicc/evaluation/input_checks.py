@@ -1,13 +1,19 @@
-"""Mistakes in the data that would make an evaluation worthless, found before any long work."""
+"""Mistakes in the data that would make an evaluation worthless, found before any long work.
 
-from collections.abc import Mapping
+Which calibration sequences each split gets. It needs their labels only, so it can be asked before anything is scored.
+"""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Sequence as Listing
+from dataclasses import replace
 
 import numpy as np
 
 from donkey_aicc.calibration.pool import source_of
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.evaluation.conditions import NOMINAL, evaluated_conditions
-from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.evaluation.methods_and_conditions import NOMINAL, evaluated_conditions
+from donkey_aicc.scoring.score_table import ScoreTable, horizon_labels
+from donkey_aicc.tubs.drive import Drive, shared_content
 
 MIN_SEQUENCES = 2
 
@@ -101,3 +107,133 @@ def _check_calibration(calibration: ScoreTable, augmented: ScoreTable) -> None:
             f"D_aug must be made of calibration sequences only, but {sorted(strangers)[0]} "
             f"(and {len(strangers) - 1} others) is none of them"
         )
+
+
+SEEDS = 5
+FOLDS = 5
+DRAWS = 1000
+_TRIES = 40
+
+SplitPlan = tuple[list[str], int, int]  # calibration sequences, folds, seed
+
+
+def check_counts(seeds: int, draws: int) -> None:
+    for name, value in (("seeds", seeds), ("draws", draws)):
+        if value < 1:
+            raise ConfigError(f"{name} must be >= 1, got {value}")
+
+
+def choose_splits(
+    labels: Mapping[str, np.ndarray], horizons: np.ndarray, seeds: int, folds: int, seed: int
+) -> tuple[list[SplitPlan], list[str]]:
+    """Random 80 % subsets of the calibration sequences in which both classes occur at every horizon, and notes on them.
+
+    labels: sequence -> (n, K) of its frames with a full context.
+    """
+    names = list(labels)
+    check_sequence_count(names, folds)
+    chosen = _usable_subsets(labels, horizons, calibration_splits(names, seed, splits=seeds * _TRIES))
+    chosen = [chosen[number % len(chosen)] for number in range(seeds)]
+    notes = []
+    size = len(chosen[0])
+    if size < folds:
+        notes.append(f"Cross-fitting uses {size} folds instead of {folds}: each split has {size} calibration sequences.")
+    distinct = len({tuple(split) for split in chosen})
+    if distinct < seeds:
+        notes.append(
+            f"Only {distinct} of the {seeds} splits differ, because there are {len(names)} calibration sequences: "
+            "the spread over splits is too small to mean much."
+        )
+    return [(split, min(folds, len(split)), seed + number) for number, split in enumerate(chosen)], notes
+
+
+def _usable_subsets(
+    labels: Mapping[str, np.ndarray], horizons: np.ndarray, candidates: Sequence[Sequence[str]]
+) -> list[list[str]]:
+    """The different ones among the candidates that hold both classes, in their order."""
+    found, complaint = [], ""
+    for candidate in dict.fromkeys(tuple(names) for names in candidates):
+        try:
+            check_classes(np.concatenate([labels[name] for name in candidate]), horizons, "drawn calibration")
+        except AiccError as error:
+            complaint = str(error)
+            continue
+        found.append(list(candidate))
+    if not found:
+        raise AiccError(f"no subset of the {len(labels)} calibration sequences can be used: {complaint}")
+    return found
+
+
+def calibration_splits(sequences: Sequence[str], seed: int, splits: int = 5, share: float = 0.8) -> list[list[str]]:
+    """Seeded random subsets of whole calibration sequences, each holding the given share of them (at least 3, if there are)."""
+    names = sorted(set(sequences))
+    if len(names) < 2:
+        raise AiccError(f"calibration splits need at least 2 sequences, got {len(names)}")
+    size = max(min(3, len(names)), round(share * len(names)))
+    rng = np.random.default_rng(seed)
+    return [sorted(rng.choice(names, size=size, replace=False).tolist()) for _ in range(splits)]
+
+
+def protocol_paths(nominal: Listing[str] | None, ood: Listing[str] | None) -> dict[str, list[str]]:
+    """`name=tub` words, a name may come several times -> name -> tubs."""
+    if not nominal or not ood:
+        raise ConfigError("evaluate needs --nominal TUB... and --ood NAME=TUB..., or --scores-dir DIR")
+    found: dict[str, list[str]] = {}
+    for word in ood:
+        name, equals, path = word.partition("=")
+        if not equals or not name or not path:
+            raise ConfigError(f"--ood takes NAME=TUB, such as dark=data/dark; got {word!r}")
+        if name == NOMINAL:
+            raise ConfigError(f"--ood needs the name of a protocol, such as dark; {NOMINAL} is not one")
+        found.setdefault(name, []).append(path)
+    return found
+
+
+def as_protocol(sequences: Listing[Drive], name: str) -> list[Drive]:
+    """Drives of one protocol. Tubs that know of no protocol at all (a real car) count as driven under it throughout."""
+    known = set().union(*(set(sequence.protocol.tolist()) for sequence in sequences)) - {""}
+    if not known:
+        return [replace(sequence, protocol=np.full(len(sequence), name)) for sequence in sequences]
+    if name not in known:
+        raise AiccError(f"--ood {name}: its tubs were driven under {', '.join(sorted(known))}, not under {name}")
+    return list(sequences)
+
+
+def check_drives(
+    nominal: Listing[Drive],
+    calibration: Listing[Drive],
+    test: Listing[Drive],
+    ood: Mapping[str, Listing[Drive]],
+    *,
+    context: int,
+    horizons: Listing[int],
+    seeds: int,
+    folds: int,
+    seed: int,
+) -> list[str]:
+    """Drives on two sides, a side with one class, too few or too short drives. Returns what can be lived with, in words."""
+    _check_apart(nominal, ood)
+    for name, sequences in ood.items():
+        if not any((sequence.protocol[context:] == name).any() for sequence in sequences):
+            raise AiccError(f"OOD {name}: no drive is under {name} after the first {context} frames, which the scores need")
+    steps = np.asarray(horizons, dtype=np.int64)
+    labels = {sequence.id: horizon_labels(sequence.safe, horizons)[context - 1 :] for sequence in (*calibration, *test)}
+    usable = {sequence.id: labels[sequence.id] for sequence in calibration if len(sequence) >= context}
+    check_sequence_count(list(usable), folds)
+    check_classes(np.concatenate(list(usable.values())), steps, "calibration")
+    check_classes(np.concatenate([labels[sequence.id] for sequence in test]), steps, "nominal test", every_horizon=False)
+    return choose_splits(usable, steps, seeds, folds, seed)[1]
+
+
+def _check_apart(nominal: Listing[Drive], ood: Mapping[str, Listing[Drive]]) -> None:
+    """Content decides, not names: a renamed copy is found too."""
+    seen: dict[str, list[Drive]] = {}
+    for name, sequences in ood.items():
+        shared = shared_content(nominal, sequences)
+        if shared:
+            raise AiccError(f"OOD {name} contains {len(shared)} nominal drives, such as {shared[0]}; remove them")
+        for other, others in seen.items():
+            shared = shared_content(others, sequences)
+            if shared:
+                raise AiccError(f"OOD {name} contains {len(shared)} drives of {other}, such as {shared[0]}; remove them from one")
+        seen[name] = list(sequences)

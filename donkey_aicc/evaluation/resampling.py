@@ -7,15 +7,16 @@ draw, on the same drives.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
 
+from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.conditions import NOMINAL
-from donkey_aicc.evaluation.horizons import horizon_mean
-from donkey_aicc.evaluation.metrics import Measured, ece_of_sums
+from donkey_aicc.evaluation.methods_and_conditions import NOMINAL
+from donkey_aicc.evaluation.metrics import Measured, ece_of_sums, horizon_mean
+from donkey_aicc.evaluation.tables import NOBODY, Beside, Column, Row, Table, Value
 
 if TYPE_CHECKING:
     from donkey_aicc.evaluation.split_study import SplitStudy
@@ -123,3 +124,36 @@ def wilcoxon(first: Sequence[float], second: Sequence[float]) -> Measured:
     if np.array_equal(a[both], b[both]):
         return Measured(float("nan"), "all pairs are equal")
     return Measured(float(stats.wilcoxon(a[both], b[both]).pvalue))
+
+
+def wilcoxon_table(results: dict[str, Any], beside: Beside = NOBODY) -> Table:
+    """Signed-rank tests, with the resampled difference that does not pretend splits were experiments."""
+    columns = [
+        Column("mean_difference", "ECE difference"),
+        Column("p", "p", digits=4),
+        Column("p_paper", beside.label, paper=True, text=True),
+        Column("pairs", "Pairs", 0),
+        Column("interval", "95 % interval, drives resampled", text=True),
+    ]
+    rows = []
+    for reference, tests in results["wilcoxon"].items():
+        suffix = "ours" if reference == OURS else "plus"
+        group = f"against {results['calibration'][reference]['label']}"
+        for name, test in tests.items():
+            bounds = results["intervals"].get(name, {}).get(f"ood_ece_minus_{suffix}")
+            values = {
+                "mean_difference": Value(test["mean_difference"], reason=test.get("reason", "")),
+                "p": Value(test["p"], reason=test.get("reason", "")),
+                "p_paper": Value(text=beside.wilcoxon.get(name, "") if reference == OURS else ""),
+                "pairs": Value(test["pairs"]),
+                "interval": Value(
+                    text="–" if not bounds or bounds["low"] is None else f"{bounds['low']:+.3f} to {bounds['high']:+.3f}"
+                ),
+            }
+            rows.append(Row(results["calibration"][name]["label"], values, group))
+    note = (
+        "A positive difference means the row has a higher OOD ECE. The Wilcoxon pairs (protocols x splits) share "
+        "their test drives, "
+        "so p looks better than it is; an interval that excludes 0 is the stricter evidence."
+    )
+    return Table("wilcoxon", "Is the difference real?", columns, rows, note)

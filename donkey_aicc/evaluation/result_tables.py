@@ -3,19 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
+from donkey_aicc.calibration.anomaly_weights import W_MAX
 from donkey_aicc.calibration.catalogue import ABLATION, OURS
 from donkey_aicc.evaluation.alarm_metrics import alarm_table
-from donkey_aicc.evaluation.bounds import bounds_table
+from donkey_aicc.evaluation.bounds_and_safe_share import bounds_table, safe_share_table
 from donkey_aicc.evaluation.collect import OOD_MEAN, SHOWN_HORIZONS
-from donkey_aicc.evaluation.conditions import NOMINAL
 from donkey_aicc.evaluation.early_warning import early_warning_table
-from donkey_aicc.evaluation.frontier import frontier_table
-from donkey_aicc.evaluation.lambda_sensitivity import lambda_table
-from donkey_aicc.evaluation.methods import GROUPS, PLUS
-from donkey_aicc.evaluation.monotonicity import monotonicity_table
-from donkey_aicc.evaluation.more_tables import family_weights_table, weights_table, wilcoxon_table
-from donkey_aicc.evaluation.ood_detection import OOD_ROWS
-from donkey_aicc.evaluation.safe_share import safe_share_table
+from donkey_aicc.evaluation.methods_and_conditions import GROUPS, NOMINAL, PLUS
+from donkey_aicc.evaluation.resampling import wilcoxon_table
+from donkey_aicc.evaluation.score_quality import OOD_ROWS, lambda_table, monotonicity_table
+from donkey_aicc.evaluation.split_study import frontier_table
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, NOBODY, Beside, Column, Row, Table, Value
 
 Results = dict[str, Any]
@@ -198,3 +195,29 @@ def _paper_key(condition: str) -> str:
 def _method_row(name: str, one: dict[str, Any], values: dict[str, Value], grouped: bool = True) -> Row:
     group = GROUPS[one["group"]] if grouped else ""
     return Row(one["label"], values, group, ranked=one["group"] != "control", strong=name in (OURS, PLUS))
+
+
+def weights_table(results: Results) -> Table:
+    """Fitted weights over splits."""
+    fitted = results["weights"]["fitted"]
+    scores = list(dict.fromkeys(score for row in fitted.values() for score in row))
+    columns = [Column(score, score) for score in scores]
+    rows = [
+        Row(results["calibration"][name]["label"], {score: Value.of(stored) for score, stored in row.items()})
+        for name, row in fitted.items()
+    ]
+    note = "T_eff = T_k exp(sum of weight x score), scores clipped to [0, 1]; mean ± standard deviation over splits."
+    return Table("weights", "Fitted weights", columns, rows, note)
+
+
+def family_weights_table(results: Results) -> Table:
+    """Weights that each family alone would give."""
+    families = results["weights"]["by_family"]
+    columns = [Column("rho", "w_rho"), Column("delta", "w_delta")]
+    reason = families.get("reason", "")
+    rows = [] if reason else [Row(family, {n: Value(w) for n, w in one.items()}) for family, one in families.items()]
+    note = reason or (
+        "The paper's calibrator fitted on nominal calibration data and this family alone: who asks for caution, who does not. "
+        f"{W_MAX:g} is the largest weight that a fit may take: there the family alone says nothing against more."
+    )
+    return Table("family_weights", "Weights by D_aug family", columns, rows, note, first="Family")

@@ -15,19 +15,14 @@ from donkey_aicc.calibration.pool import Pool, build_pool
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation import collect
 from donkey_aicc.evaluation.alarm_metrics import measure_alarm
-from donkey_aicc.evaluation.bounds import bounds
-from donkey_aicc.evaluation.cells import rounded
-from donkey_aicc.evaluation.conditions import NOMINAL, Condition, describe, evaluated_conditions
+from donkey_aicc.evaluation.bounds_and_safe_share import bounds, stress
 from donkey_aicc.evaluation.early_warning import Driving, early_warning
-from donkey_aicc.evaluation.input_checks import check_inputs
-from donkey_aicc.evaluation.lambda_sensitivity import LAMBDAS, lambda_sensitivity
-from donkey_aicc.evaluation.methods import METHODS, PLUS
-from donkey_aicc.evaluation.monotonicity import measure_monotonicity
-from donkey_aicc.evaluation.ood_detection import ood_intervals
-from donkey_aicc.evaluation.safe_share import stress
-from donkey_aicc.evaluation.split_plan import DRAWS, FOLDS, SEEDS, SplitPlan, check_counts, choose_splits
+from donkey_aicc.evaluation.input_checks import DRAWS, FOLDS, SEEDS, SplitPlan, check_counts, check_inputs, choose_splits
+from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, PLUS, Condition, describe, evaluated_conditions
+from donkey_aicc.evaluation.score_quality import LAMBDAS, lambda_sensitivity, measure_monotonicity, ood_intervals
 from donkey_aicc.evaluation.split_study import SplitStudy, study_split
 from donkey_aicc.evaluation.summary import summarise
+from donkey_aicc.evaluation.tables import rounded
 from donkey_aicc.progress import Progress
 from donkey_aicc.scoring.score_table import ScoreTable
 

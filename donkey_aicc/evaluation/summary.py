@@ -3,8 +3,8 @@
 from typing import Any
 
 from donkey_aicc.calibration.catalogue import BASELINES, OURS
-from donkey_aicc.evaluation.cells import number_of
-from donkey_aicc.evaluation.methods import HEATED_TO_OURS, HEATED_TO_PLUS, PLUS
+from donkey_aicc.evaluation.methods_and_conditions import HEATED_TO_OURS, HEATED_TO_PLUS, PLUS
+from donkey_aicc.evaluation.tables import number_of
 
 HOLDS, FAILS, OPEN, FACT = "holds", "fails", "open", "fact"
 WEAK_PREDICTOR = 0.8

@@ -3,13 +3,13 @@
 from donkey_aicc.lazy import lazy_names
 
 _HOMES = {
-    "Episode": "schedule",
+    "Episode": "fault",
     "Fault": "fault",
     "PROTOCOLS": "protocols",
     "augment": "d_aug",
     "corrupt": "corruptions",
     "make_fault": "fault",
-    "parse_schedule": "schedule",
+    "parse_schedule": "fault",
 }
 __all__ = list(_HOMES)
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -2,15 +2,22 @@
 
 Eight visual families change pictures only. Three dynamics kinds change the relation between pictures, actions and time; none
 of them is noise, a frozen frame or a delay.
+
+Strengths of the visual D_aug families, set by how far the predictor's accuracy falls on calibration data.
+
+Mild corruption that hardly hurts the predictor teaches the calibrator that anomalies are harmless. So severities 1-5 stand
+for stated shares of the way from clean accuracy to near chance. No test protocol is looked at.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from donkey_aicc.errors import AiccError, one_of
 from donkey_aicc.faults.corruptions import DEFAULT_STRENGTHS, FAMILIES, corrupt
+from donkey_aicc.progress import progress
 
 VISUAL_FAMILIES = tuple(FAMILIES)
 DYNAMICS_KINDS = ("speed_mismatch", "action_substitution", "action_offset")
@@ -93,3 +100,118 @@ def augment(
     if family == "action_substitution":
         return action_substitution(sequence, np.empty((0, 2)) if donor_actions is None else donor_actions)
     return SequenceArrays(visual(sequence.images, family, severity, rng, strengths), sequence.actions, sequence.safe)
+
+
+DROP_SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
+NEAR_CHANCE = 0.55
+GRID_POINTS = 15
+_TOLERANCE = 0.01  # accuracy differences below this are noise on a few hundred frames
+
+
+@dataclass(frozen=True)
+class FamilyLadder:
+    """The strengths found for one family."""
+
+    strengths: tuple[float, ...]  # strictly increasing
+    targets: tuple[float, ...]  # accuracy wanted at each
+    accuracies: tuple[float, ...]  # accuracy there, interpolated
+    reached: tuple[bool, ...]  # False: even full strength does not hurt that much
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: list(getattr(self, name)) for name in ("strengths", "targets", "accuracies", "reached")}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "FamilyLadder":
+        return cls(**{name: tuple(stored[name]) for name in ("strengths", "targets", "accuracies", "reached")})
+
+
+def balanced_accuracy(p: np.ndarray, labels: np.ndarray) -> float:
+    """Mean of the hit rates on safe and on unsafe samples: 0.5 is chance whatever the share of safe frames."""
+    rates = [float(((p >= 0.5) == (label > 0.5))[labels == label].mean()) for label in (0.0, 1.0)]
+    return float(np.mean(rates))
+
+
+def severity_for_accuracy_drop(
+    predict: Callable[[np.ndarray], np.ndarray],
+    images: np.ndarray,
+    labels: np.ndarray,
+    seed: int,
+    families: Sequence[str] = VISUAL_FAMILIES,
+    drop_shares: Sequence[float] = DROP_SHARES,
+    floor: float = NEAR_CHANCE,
+) -> dict[str, FamilyLadder]:
+    """predict: (N, H, W, 3) uint8 -> (N,) or (N, K) probability of safe; labels of that shape, NaN unknown.
+
+    A few hundred images are enough; each family costs 15 passes over them.
+    """
+    labels = np.asarray(labels, dtype=np.float64)
+    if not (labels == 0.0).any() or not (labels == 1.0).any():
+        raise AiccError("setting D_aug severities needs safe and unsafe calibration frames, got one class only")
+    p = predict(images)
+    counted: slice | list[int] = slice(None)
+    clean = balanced_accuracy(p, labels)
+    if clean <= floor + _TOLERANCE and labels.ndim == 2:  # most horizons are guesses: those that are not set the severities
+        counted = _predictable(p, labels, floor)
+        labels = labels[:, counted]
+        clean = balanced_accuracy(p[:, counted], labels) if counted else clean
+    if clean <= floor + _TOLERANCE:
+        raise AiccError(
+            f"the predictor's clean accuracy must exceed {floor} at some horizon to set D_aug severities, got {clean:.3f}; "
+            "look at the labels (donkey-aicc check), train for more epochs or record more drives"
+        )
+    targets = tuple(clean - share * (clean - floor) for share in drop_shares)
+    grid = np.linspace(0.0, 1.0, GRID_POINTS + 1)
+    ladders = {}
+    for family in progress(list(families), "D_aug severities", unit="family"):
+        measured = [clean]
+        for strength in grid[1:]:
+            corrupted = corrupt_all(images, family, float(strength), np.random.default_rng(seed))
+            measured.append(balanced_accuracy(predict(corrupted)[..., counted], labels))
+        ladders[family] = _ladder(grid, np.array(measured), targets)
+    return ladders
+
+
+def _predictable(p: np.ndarray, labels: np.ndarray, floor: float) -> list[int]:
+    """Columns with both classes whose own accuracy lies above the floor."""
+    both = [k for k, column in enumerate(labels.T) if (column == 0.0).any() and (column == 1.0).any()]
+    return [k for k in both if balanced_accuracy(p[:, k], labels[:, k]) > floor + _TOLERANCE]
+
+
+def strengths_of(ladders: dict[str, FamilyLadder]) -> dict[str, tuple[float, ...]]:
+    """What `d_aug.visual` takes."""
+    return {family: ladder.strengths for family, ladder in ladders.items()}
+
+
+def _ladder(grid: np.ndarray, measured: np.ndarray, targets: tuple[float, ...]) -> FamilyLadder:
+    falling = np.minimum.accumulate(measured)  # a strength counts by the worst accuracy up to it
+    reached = tuple(bool(falling[-1] <= target + _TOLERANCE) for target in targets)
+    strengths: list[float] = []
+    for target, ok in zip(targets, reached, strict=True):
+        if ok:
+            strengths.append(_crossing(grid, falling, target))
+    missing = len(targets) - len(strengths)
+    start = strengths[-1] if strengths else 0.0
+    strengths += list(np.linspace(start, 1.0, missing + 1)[1:])  # out of reach: spread over what is left of the scale
+    increasing = _strictly_increasing(np.array(strengths))
+    accuracies = tuple(float(value) for value in np.interp(increasing, grid, measured))
+    return FamilyLadder(tuple(float(s) for s in increasing), targets, accuracies, reached)
+
+
+def _crossing(grid: np.ndarray, falling: np.ndarray, target: float) -> float:
+    """The least strength at which the accuracy is at the target, between two grid points by a straight line."""
+    low_enough = np.flatnonzero(falling <= target)
+    if not len(low_enough):
+        return float(grid[int(falling.argmin())])
+    high = int(low_enough[0])
+    if high == 0 or falling[high - 1] == falling[high]:
+        return float(grid[high])
+    share = (falling[high - 1] - target) / (falling[high - 1] - falling[high])
+    return float(grid[high - 1] + share * (grid[high] - grid[high - 1]))
+
+
+def _strictly_increasing(strengths: np.ndarray, gap: float = 1e-3) -> np.ndarray:
+    """Push equal neighbours apart without leaving [gap, 1]."""
+    steps = gap * np.arange(len(strengths))
+    forward = np.maximum.accumulate(np.maximum(strengths, gap) - steps) + steps
+    ceiling = 1.0 - gap * np.arange(len(strengths))[::-1]
+    return np.minimum(forward, ceiling)

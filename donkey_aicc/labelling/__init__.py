@@ -6,7 +6,7 @@ _HOMES = {
     "LabelSession": "session",
     "Footage": "footage",
     "propose": "proposal",
-    "write_labels": "label_file",
+    "write_labels": "session",
 }
 __all__ = list(_HOMES)
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

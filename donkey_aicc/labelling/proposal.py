@@ -5,9 +5,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from donkey_aicc.labelling.accuracy import Agreement, agreement, blocks_of, enough_certainty, measured_on, unseen_probabilities
 from donkey_aicc.labelling.answers import CLASSES, GIVEN, NOT_DRIVING, SAFE, SKIP, STRETCH, UNSAFE, Answer
-from donkey_aicc.labelling.classifier import QuickClassifier, typical_distance
+from donkey_aicc.labelling.classifier import (
+    Agreement,
+    QuickClassifier,
+    agreement,
+    blocks_of,
+    enough_certainty,
+    measured_on,
+    typical_distance,
+    unseen_probabilities,
+)
 from donkey_aicc.labelling.footage import Footage
 
 CERTAINTY = 0.9

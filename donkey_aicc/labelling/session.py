@@ -1,5 +1,10 @@
-"""One labelling, from the first question to the label file; the page and the command line both drive it."""
+"""One labelling, from the first question to the label file; the page and the command line both drive it.
 
+The label file: one row per usable frame, with where its label comes from and how sure it is.
+"""
+
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +13,56 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.labelling.accuracy import agreement, blocks_of
-from donkey_aicc.labelling.answers import CLASSES, SKIP, Answer, AnswerLog
+from donkey_aicc.files import write_atomic
+from donkey_aicc.labelling.answers import CLASSES, NOT_DRIVING, SAFE, SKIP, UNSAFE, Answer, AnswerLog, GivenAnswers
+from donkey_aicc.labelling.classifier import Questions, agreement, blocks_of
 from donkey_aicc.labelling.floor_colours import FloorColours, propose_by_colours
 from donkey_aicc.labelling.footage import Footage
-from donkey_aicc.labelling.label_file import refuse_inside_tub, write_labels
-from donkey_aicc.labelling.proposal import CERTAINTY, NO_LABEL, Proposal, answered, better_look, propose, with_answers
-from donkey_aicc.labelling.questions import Questions
+from donkey_aicc.labelling.proposal import CERTAINTY, FROM_STILL, NO_LABEL, Proposal, answered, better_look, propose, with_answers
+
+CELLS = {SAFE: ("1", "1"), UNSAFE: ("0", "1"), NOT_DRIVING: ("", "0")}  # safe, driving
+
+
+def write_labels(path: str | Path, footage: Footage, proposal: Proposal) -> None:
+    """Columns index, safe, driving, source, certainty, time_ms, and tub in front if there are several; atomic."""
+    several = len(footage.folders) > 1
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*(["tub"] if several else []), "index", "safe", "driving", "source", "certainty", "time_ms"])
+    for position in range(len(footage)):
+        tub, index = footage.key(position)
+        place = int(proposal.label[position])
+        safe, driving = ("", "1") if place == NO_LABEL else CELLS[CLASSES[place]]
+        certainty = f"{float(proposal.certainty[position]):.3f}"
+        row = [index, safe, driving, str(proposal.source[position]), certainty, footage.time_ms(position)]
+        writer.writerow([tub, *row] if several else row)
+    write_atomic(path, text.getvalue())
+
+
+def refuse_inside_tub(path: str | Path, footage: Footage) -> None:
+    """Nothing is ever written into a tub."""
+    target = Path(path).resolve()
+    for folder in footage.folders.values():
+        if target.is_relative_to(folder.resolve()):
+            raise AiccError(f"--out must not lie inside the tub {folder}, got {path}")
+
+
+def compare(proposal: Proposal, reference: GivenAnswers, answered: set[int]) -> str:
+    """Agreement with other labels, on frames that nobody answered, and how many of their frames have a label."""
+    driving = np.array([at for at, said in sorted(reference.said.items()) if said in (SAFE, UNSAFE)], dtype=np.int64)
+    if not len(driving):
+        raise AiccError("the labels to compare with call no frame safe or unsafe")
+    truth = np.array([CLASSES.index(reference.said[int(at)]) for at in driving])
+    said = proposal.label[driving]
+    labelled = np.isin(said, [CLASSES.index(SAFE), CLASSES.index(UNSAFE)])
+    new = labelled & ~np.isin(driving, sorted(answered))
+    right = said == truth
+    return (
+        f"compared with {len(driving)} labels: {100 * labelled.mean():.1f} % of them get a label; of {new.sum()} labelled frames "
+        f"that were not answered {100 * right[new].mean() if new.any() else 0.0:.2f} % agree (all labelled: "
+        f"{100 * right[labelled].mean() if labelled.any() else 0.0:.2f} %)"
+    )
+
 
 REFIT_EVERY = 5  # answers
 
@@ -125,3 +173,47 @@ def answers_path(out: str | Path) -> Path:
     """The file of answers stands beside the label file."""
     out = Path(out)
     return out.with_name(f"{out.stem}_answers.csv")
+
+
+MOST_NAMED = 5
+
+
+def summary(session: LabelSession) -> str:
+    """Several lines for a terminal."""
+    counts, said = session.counts(), session.proposal
+    answers, labels = counts["answers"], counts["labels"]
+    still = int((said.source == FROM_STILL).sum())
+    lines = [
+        f"answers   {sum(answers.values())}: {answers[SAFE]} safe, {answers[UNSAFE]} unsafe, {answers[NOT_DRIVING]} not driving, "
+        f"{answers[SKIP]} skipped",
+        f"labels    {labels[SAFE]} safe, {labels[UNSAFE]} unsafe, {labels[NOT_DRIVING]} not driving ({still} because the picture "
+        f"stands still), {counts['unlabelled']} left without a label: {100 * counts['labelled_share']:.1f} % of the "
+        "driving frames have one",
+    ]
+    if said.accuracy is not None:
+        lines.append(f"accuracy  {said.accuracy.to_text()}")
+        lines.append(f"certainty a frame gets a label from {said.limit:.2f}")
+    lines += [f"note: {text}" for text in doubts(session)]
+    return "\n".join(lines)
+
+
+def doubts(session: LabelSession) -> list[str]:
+    """What is missing or speaks against the answers."""
+    said = session.proposal
+    found = [said.complaint] if said.complaint else []
+    if said.clashes:
+        first, second = said.clashes[0]
+        found.append(
+            f"{len(said.clashes)} pairs of answers contradict each other: such as records {_record(session.footage, first)} and "
+            f"{_record(session.footage, second)}, which look the same and are answered differently"
+        )
+    if said.suspects:
+        named = ", ".join(_record(session.footage, position) for position in said.suspects[:MOST_NAMED])
+        more = ", ..." if len(said.suspects) > MOST_NAMED else ""
+        found.append(f"{len(said.suspects)} answers contradict all similar ones, look again: records {named}{more}")
+    return found
+
+
+def _record(footage: Footage, position: int) -> str:
+    tub, index = footage.key(position)
+    return f"{tub}/{index}" if len(footage.folders) > 1 else str(index)

@@ -11,15 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.files import exchange, remove_leftovers, sha256_of
-from donkey_aicc.nets import winograd  # noqa: F401  imported early: its constants must not be made on the meta device
-from donkey_aicc.nets.bundle_folder import BundleFolder
+from donkey_aicc.files import exchange, remove_leftovers, save_tensors, sha256_of
+from donkey_aicc.nets import fast_conv  # noqa: F401  imported early: its constants must not be made on the meta device
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN, convolution_channels, input_width
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.history import input_channels
 from donkey_aicc.nets.manifest import MANIFEST, WEIGHT_FILES, Manifest, read_manifest, write_manifest
-from donkey_aicc.nets.safety_cnn import SafetyCNN, convolution_channels, input_width
-from donkey_aicc.nets.tensor_file import save_tensors
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.preprocess import input_channels
+from donkey_aicc.nets.runtime import BundleFolder
 
 __all__ = ["Bundle", "Manifest", "Nets", "read_manifest", "save_bundle", "survives_half"]
 

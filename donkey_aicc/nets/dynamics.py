@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from donkey_aicc.nets import winograd
-from donkey_aicc.nets.shapes import (
+from donkey_aicc.nets import fast_conv
+from donkey_aicc.nets.preprocess import (
     ACTION_CHANNELS,
     BETWEEN_DROPOUT,
     GATES,
@@ -81,20 +81,20 @@ class _ConvLSTMCell(nn.Module):
     def _convolve(self, x: Tensor) -> Tensor:
         if self.direct or x.device.type != "cpu":
             return self.gates(x)
-        return winograd.maps(winograd.convolve(winograd.positions_first(x), self._unfolded_weight()))
+        return fast_conv.maps(fast_conv.convolve(fast_conv.positions_first(x), self._unfolded_weight()))
 
     def _unfolded_weight(self) -> Tensor:
         weight = self.gates.weight
         if torch.is_grad_enabled() and weight.requires_grad:
-            return winograd.unfold_weight(weight) if self._shared is None else self._shared
+            return fast_conv.unfold_weight(weight) if self._shared is None else self._shared
         if self._kept is None or self._kept_of != _identity(weight):
-            self._kept, self._kept_of = winograd.unfold_weight(weight.detach()), _identity(weight)
+            self._kept, self._kept_of = fast_conv.unfold_weight(weight.detach()), _identity(weight)
         return self._kept
 
     def share_weight(self, shared: bool) -> None:
         """Unfold the weight once with gradient for all following steps, or stop doing so."""
         on_cpu = self.gates.weight.device.type == "cpu"
-        self._shared = winograd.unfold_weight(self.gates.weight) if shared and on_cpu else None
+        self._shared = fast_conv.unfold_weight(self.gates.weight) if shared and on_cpu else None
 
 
 def _identity(weight: Tensor) -> tuple[int, int]:

@@ -11,15 +11,12 @@ import numpy as np
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import remove_leftovers, sha256_of
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.bundle_folder import BundleFolder
-from donkey_aicc.nets.history import stacked
 from donkey_aicc.nets.manifest import Manifest, write_manifest
 from donkey_aicc.nets.onnx_graph import Weights
 from donkey_aicc.nets.onnx_nets import NET_OF, graph_file
 from donkey_aicc.nets.onnx_runtime import OnnxRuntime
-from donkey_aicc.nets.preprocess import images_to_array
-from donkey_aicc.nets.runtime import Runtime, StepMasks, initial_state
-from donkey_aicc.nets.shapes import HIDDEN, POSITIONS
+from donkey_aicc.nets.preprocess import HIDDEN, POSITIONS, images_to_array, stacked
+from donkey_aicc.nets.runtime import BundleFolder, Runtime, StepMasks, initial_state
 from donkey_aicc.nets.torch_runtime import TorchRuntime
 
 TOLERANCE = 1e-4

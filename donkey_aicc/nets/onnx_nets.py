@@ -1,14 +1,22 @@
-"""The nets as ONNX graphs, layer by layer as in vae.py, safety_cnn.py and dynamics.py; needs neither torch nor onnx."""
+"""The nets as ONNX graphs, layer by layer as in camera_nets.py and dynamics.py; needs neither torch nor onnx."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from donkey_aicc.nets import winograd_matrices as winograd
-from donkey_aicc.nets.history import CHANGE_GAIN, frames_in
+from donkey_aicc.nets import winograd_matrices
 from donkey_aicc.nets.onnx_graph import Graph, Weights
-from donkey_aicc.nets.shapes import ACTION_CHANNELS, GATES, HIDDEN, LATENT_CHANNELS, LATENT_SIDE, POSITIONS
+from donkey_aicc.nets.preprocess import (
+    ACTION_CHANNELS,
+    CHANGE_GAIN,
+    GATES,
+    HIDDEN,
+    LATENT_CHANNELS,
+    LATENT_SIDE,
+    POSITIONS,
+    frames_in,
+)
 
 NORM_EPS = 1e-5  # torch's default, which all our nets use
 IMAGE = ("batch", 3, 64, 64)
@@ -142,7 +150,7 @@ def _cell(graph: Graph, gates: str, cell: str, norm: str, shape: str) -> tuple[s
 
 
 def _winograd(graph: Graph, x: str, weight: str) -> str:
-    """x (16, B, C), weight (O, C, 3, 3) -> (16, B, O), as in winograd.py.
+    """x (16, B, C), weight (O, C, 3, 3) -> (16, B, O), as in fast_conv.py.
 
     The 36 products are 36 nodes: ONNX Runtime packs a constant matrix once, but not a stack of them, and packing at every
     step took half of the time. The unfolded weights are constants to it as well, so it computes them once, at loading.
@@ -150,16 +158,18 @@ def _winograd(graph: Graph, x: str, weight: str) -> str:
     taps = graph.reshape(graph.op("Transpose", weight, perm=[2, 3, 1, 0]), 9, -1)
     outputs = graph.op("Shape", weight, start=0, end=1)
     inputs = graph.op("Shape", weight, start=1, end=2)
-    unfolded = graph.op("MatMul", graph.constant(winograd.WEIGHT_2D), taps)
+    unfolded = graph.op("MatMul", graph.constant(winograd_matrices.WEIGHT_2D), taps)
     matrix = graph.op("Concat", inputs, outputs, axis=0)
-    rows = graph.split_op("Split", winograd.PRODUCTS, unfolded, axis=0, num_outputs=winograd.PRODUCTS)
-    spread = graph.op("MatMul", graph.constant(winograd.INPUT_2D), graph.reshape(x, POSITIONS, -1))
-    maps = graph.op("Concat", graph.constant([winograd.PRODUCTS, -1], np.int64), inputs, axis=0)
-    factors = graph.split_op("Split", winograd.PRODUCTS, graph.op("Reshape", spread, maps), axis=0, num_outputs=winograd.PRODUCTS)
+    rows = graph.split_op("Split", winograd_matrices.PRODUCTS, unfolded, axis=0, num_outputs=winograd_matrices.PRODUCTS)
+    spread = graph.op("MatMul", graph.constant(winograd_matrices.INPUT_2D), graph.reshape(x, POSITIONS, -1))
+    maps = graph.op("Concat", graph.constant([winograd_matrices.PRODUCTS, -1], np.int64), inputs, axis=0)
+    factors = graph.split_op(
+        "Split", winograd_matrices.PRODUCTS, graph.op("Reshape", spread, maps), axis=0, num_outputs=winograd_matrices.PRODUCTS
+    )
     products = [graph.op("MatMul", factor, graph.op("Reshape", row, matrix)) for factor, row in zip(factors, rows, strict=True)]
-    gathered = graph.reshape(graph.op("Concat", *products, axis=0), winograd.PRODUCTS, -1)
+    gathered = graph.reshape(graph.op("Concat", *products, axis=0), winograd_matrices.PRODUCTS, -1)
     back = graph.op("Concat", graph.constant([POSITIONS, -1], np.int64), outputs, axis=0)
-    return graph.op("Reshape", graph.op("MatMul", graph.constant(winograd.OUTPUT_2D), gathered), back)
+    return graph.op("Reshape", graph.op("MatMul", graph.constant(winograd_matrices.OUTPUT_2D), gathered), back)
 
 
 def _input_channels(graph: Graph, weight: str, ranges: list[tuple[int, int]]) -> str:

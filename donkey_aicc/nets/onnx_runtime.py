@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.bundle_folder import BundleFolder
 from donkey_aicc.nets.onnx_graph import Weights
 from donkey_aicc.nets.onnx_nets import COMMAND, DECODER, ENCODER, NET_OF, PREDICTOR, STEP, graph_file
-from donkey_aicc.nets.runtime import ONNX, Runtime, State, StepMasks
+from donkey_aicc.nets.runtime import ONNX, BundleFolder, Runtime, State, StepMasks
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession

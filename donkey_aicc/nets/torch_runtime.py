@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from donkey_aicc.nets import winograd
+from donkey_aicc.nets import fast_conv
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.inference import for_inference
+from donkey_aicc.nets.fast_conv import for_inference
+from donkey_aicc.nets.preprocess import ACTION_CHANNELS, GATES, HIDDEN, LATENT_CHANNELS, LATENT_SIDE, POSITIONS
 from donkey_aicc.nets.runtime import TORCH, Runtime, State, StepMasks
-from donkey_aicc.nets.shapes import ACTION_CHANNELS, GATES, HIDDEN, LATENT_CHANNELS, LATENT_SIDE, POSITIONS
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
@@ -110,12 +110,12 @@ class _Dynamics:
             self._norms = [_GateNorm(cast(nn.GroupNorm, cell.norm)) for cell in net.cells]
 
     def _unfold(self, convolution: nn.Conv2d) -> Tensor:
-        return winograd.unfold_weight(convolution.weight.detach().cpu()).to(self._device)
+        return fast_conv.unfold_weight(convolution.weight.detach().cpu()).to(self._device)
 
     def command(self, action: Tensor) -> Tensor:
         """(L, 2) -> (16, L, 512)."""
         embedded = self._net.action(action).view(-1, ACTION_CHANNELS, LATENT_SIDE, LATENT_SIDE)
-        return winograd.convolve(winograd.positions_first(embedded), self._first_action)
+        return fast_conv.convolve(fast_conv.positions_first(embedded), self._first_action)
 
     def step(
         self,
@@ -131,11 +131,11 @@ class _Dynamics:
         """See Runtime.step: z and the state after it, all (16, L, S, C)."""
         lanes, samples = z.shape[1:3]
         inputs = torch.cat(((z - self._mean) / self._std, hidden1 * recurrent[0]), dim=3)
-        gates = winograd.convolve(inputs.flatten(1, 2), self._first_own).view(POSITIONS, lanes, samples, -1).add_(command)
+        gates = fast_conv.convolve(inputs.flatten(1, 2), self._first_own).view(POSITIONS, lanes, samples, -1).add_(command)
         hidden1, cell1 = self._cell(0, gates, cell1)
         inputs = torch.cat((hidden1 * between, hidden2 * recurrent[1]), dim=3)
-        hidden2, cell2 = self._cell(1, winograd.convolve(inputs.flatten(1, 2), self._second), cell2)
-        out = winograd.convolve(hidden2.flatten(1, 2), self._head).view(POSITIONS, lanes, samples, -1) + self._head_bias
+        hidden2, cell2 = self._cell(1, fast_conv.convolve(inputs.flatten(1, 2), self._second), cell2)
+        out = fast_conv.convolve(hidden2.flatten(1, 2), self._head).view(POSITIONS, lanes, samples, -1) + self._head_bias
         change, gate = out.chunk(2, dim=3)
         return z + torch.sigmoid(gate) * change * self._std, hidden1, cell1, hidden2, cell2
 

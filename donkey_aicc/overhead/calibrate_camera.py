@@ -1,28 +1,23 @@
-"""What stands behind the calibration page: frames to look at, the marker's colour from a click, a preview, the saved file."""
+"""What stands behind the calibration page: frames to look at, the marker's colour from a click, a preview, the saved file.
+
+The calibration page for the overhead camera: which requests its files make, and what of a session answers them.
+"""
 
 import base64
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import cv2
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.overhead.blobs import BlobFinder
 from donkey_aicc.overhead.centreline import Centreline
-from donkey_aicc.overhead.floor import Floor
-from donkey_aicc.overhead.lens import estimate_k1
+from donkey_aicc.overhead.floor import Floor, estimate_k1
 from donkey_aicc.overhead.marker import MarkerColour, pick_colour
-from donkey_aicc.overhead.setup_file import (
-    parse_colour,
-    parse_corners,
-    parse_floor,
-    parse_lines,
-    parse_setup,
-    save_setup,
-)
-from donkey_aicc.overhead.video import Video
+from donkey_aicc.overhead.setup_file import parse_colour, parse_corners, parse_floor, parse_lines, parse_setup, save_setup
+from donkey_aicc.overhead.video import BlobFinder, Video
+from donkey_aicc.web.page_server import Blob, Page, number
 
 _GRID_M = 1.0
 _MASK_BGRA = (0, 255, 255, 190)
@@ -152,3 +147,47 @@ def _grid(floor: Floor, size_px: tuple[int, int]) -> list[list[list[float]]]:
             if inside.sum() > 1:
                 lines.append(px[inside].round(1).tolist())
     return lines
+
+
+FOLDER = Path(__file__).resolve().parent / "page"
+
+
+class Session(Protocol):
+    """What the page needs; see donkey_aicc.overhead.calibrate_camera."""
+
+    def state(self) -> dict[str, Any]: ...
+
+    def frame_jpeg(self, time_s: float) -> bytes: ...
+
+    def pick(self, time_s: float, x: float, y: float, inputs: dict[str, Any]) -> dict[str, Any]: ...
+
+    def estimate_lens(self, inputs: dict[str, Any]) -> dict[str, float]: ...
+
+    def preview(self, time_s: float, inputs: dict[str, Any]) -> dict[str, Any]: ...
+
+    def save(self, inputs: dict[str, Any]) -> dict[str, str]: ...
+
+
+def calibration_page(session: Session) -> Page:
+    """For donkey_aicc.web.page_server; POST requests are {"inputs": a setup, "t": seconds, ...}."""
+    return Page(
+        FOLDER,
+        get={
+            "state": lambda query: session.state(),
+            "frame": lambda query: Blob(session.frame_jpeg(number(query.get("t", 0), "t"))),
+        },
+        post={
+            "preview": lambda given: session.preview(number(given.get("t"), "t"), _inputs(given)),
+            "pick": lambda given: session.pick(
+                number(given.get("t"), "t"), number(given.get("x"), "x"), number(given.get("y"), "y"), _inputs(given)
+            ),
+            "lens": lambda given: session.estimate_lens(_inputs(given)),
+            "save": lambda given: session.save(_inputs(given)),
+        },
+    )
+
+
+def _inputs(given: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(given.get("inputs"), dict):
+        raise AiccError('the request must be an object with "inputs"')
+    return given["inputs"]

@@ -13,8 +13,7 @@ from donkey_aicc.overhead.alignment import Alignment, align
 from donkey_aicc.overhead.centreline import Centreline
 from donkey_aicc.overhead.tracking import MarkerPath
 from donkey_aicc.tubs.find_tubs import read_tub
-from donkey_aicc.tubs.sent_commands import read_commands
-from donkey_aicc.tubs.telemetry import read_telemetry
+from donkey_aicc.tubs.telemetry import read_commands, read_telemetry
 from donkey_aicc.tubs.timeline import backward_steps, read_times
 
 MAX_BRIDGE_S = 0.15  # between two sightings this close the car drove (almost) straight; further apart nothing is made up

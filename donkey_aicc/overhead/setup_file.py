@@ -11,8 +11,7 @@ import numpy as np
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.files import write_json
 from donkey_aicc.overhead.centreline import Centreline
-from donkey_aicc.overhead.floor import Floor
-from donkey_aicc.overhead.lens import Lens, estimate_k1
+from donkey_aicc.overhead.floor import Floor, Lens, estimate_k1
 from donkey_aicc.overhead.marker import MarkerColour
 from donkey_aicc.untrusted import read_untrusted_json
 

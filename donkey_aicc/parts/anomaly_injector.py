@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import ConfigError, one_of
-from donkey_aicc.faults.body import Body, all_at_once
 from donkey_aicc.faults.fault import Fault
+from donkey_aicc.faults.protocols import Body, all_at_once
 from donkey_aicc.limits import drive_command
 from donkey_aicc.parts.injection_control import InjectionControl
 

@@ -8,11 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.faults.driven import FAULTS, IN_SOFTWARE, parameters, refuse_physical
-from donkey_aicc.faults.fault import Fault, make_fault
-from donkey_aicc.faults.protocols import PROTOCOLS
-from donkey_aicc.faults.schedule import Episode
-from donkey_aicc.parts.waiting_faults import WaitingFaults
+from donkey_aicc.faults.fault import Episode, Fault, WaitingFaults, make_fault
+from donkey_aicc.faults.protocols import FAULTS, IN_SOFTWARE, PROTOCOLS, parameters, refuse_physical
 
 logger = logging.getLogger(__name__)
 

@@ -1,10 +1,58 @@
-"""What a person is told beside the numbers: the grade, whether the computer keeps up, and when there can be no confidence."""
+"""What the scorer knows by now, where the loop needs it, and what a person is told beside the numbers."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from donkey_aicc.parts import states
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.scoring.settings import FULL
+
+
+class NewestScores:
+    """Donkeycar part before the drivetrain: -> the scorer's outputs, and its signs for the alarm (a list, or None).
+
+    The scorer itself stands behind the drivetrain, because it is fed with the commands that were really sent; its newest
+    result is of the tick before, or older when it runs beside the loop: `scores_age_s` says how old.
+    """
+
+    def __init__(self, scorer: WorldModelScorer) -> None:
+        self._scorer = scorer
+
+    def run(self) -> tuple[Any, ...]:
+        newest = self._scorer.newest
+        return *self._scorer.read(), None if newest is None else newest.signs
+
+    def shutdown(self) -> None:
+        """The scorer ends itself."""
+
+
+class ByGrade:
+    """Stands for the part of the current grade: a number means what it was fitted for, also after a step down."""
+
+    def __init__(self, parts: Mapping[str, Any], grade: Callable[[], str]) -> None:
+        self._parts, self._grade = dict(parts), grade
+
+    @property
+    def now(self) -> Any:
+        """The part whose turn it is."""
+        return self._parts[self._grade()]
+
+    def run(self, *inputs: Any) -> Any:
+        return self.now.run(*inputs)
+
+    def shutdown(self) -> None:
+        for part in self._parts.values():
+            part.shutdown()
+
+    def reset(self) -> None:
+        """The next frame starts a new sequence."""
+        for part in self._parts.values():
+            part.reset()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.now, name)
 
 
 class MonitorStatus:

@@ -13,10 +13,9 @@ from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts import states
-from donkey_aicc.parts.backlog import Backlog
 from donkey_aicc.parts.frame_intake import FrameIntake
-from donkey_aicc.parts.monitor_stream import MAXIMAL, Frame, MonitorStream, Scored, frame_of
-from donkey_aicc.parts.right_of_way import RightOfWay, give_way
+from donkey_aicc.parts.monitor_stream import MAXIMAL, Backlog, Frame, MonitorStream, Scored, frame_of
+from donkey_aicc.parts.safety_predictor import RightOfWay, give_way
 from donkey_aicc.scoring.settings import ScoreSettings
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from donkey_aicc.lazy import lazy_names
 
 _HOMES = {
     "Run": "run",
-    "find_events": "events",
-    "write_html": "html_file",
+    "find_events": "run",
+    "write_html": "replay_page",
     "write_movie": "movie",
 }
 __all__ = list(_HOMES)

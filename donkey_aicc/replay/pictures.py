@@ -80,7 +80,7 @@ class Heat:
         import torch
 
         from donkey_aicc.nets.preprocess import images_to_tensor
-        from donkey_aicc.web.cockpit_message import heat_of
+        from donkey_aicc.web.cockpit_exchange import heat_of
 
         image = decode_image_file(run.image_paths[row])
         if image.status != OK or image.pixels is None:

@@ -13,14 +13,13 @@ from donkey_aicc.nets.preprocess import IMAGE_SIZE
 from donkey_aicc.replay.run import SCORE_COLUMNS, Run
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.simulator.tracks import make_track
-from donkey_aicc.tubs.departures import departed_frames
 from donkey_aicc.tubs.drive import make_drive
 from donkey_aicc.tubs.find_tubs import find_tubs, read_tub
-from donkey_aicc.tubs.sent_commands import read_commands
-from donkey_aicc.tubs.telemetry import Telemetry, read_telemetry
+from donkey_aicc.tubs.labels import departed_frames
+from donkey_aicc.tubs.telemetry import Telemetry, read_commands, read_telemetry
 from donkey_aicc.tubs.timeline import ASSUMED_RATE_HZ, read_times
 from donkey_aicc.tubs.tub_contents import Record, TubContents, number, numbers, text
-from donkey_aicc.web.cockpit_feed import SHOWN
+from donkey_aicc.web.cockpit_exchange import SHOWN
 
 TEXTS = ("mode", "status", "grade", "alarm", "reason", "action")
 VECTORS = ("p_safe", "p_tta", "confidence", "hazard")

@@ -1,6 +1,9 @@
-"""Run: one recorded drive as columns with one row per record, named as in the live cockpit."""
+"""Run: one recorded drive as columns with one row per record, named as in the live cockpit.
 
-from collections.abc import Sequence
+The moments worth looking at, found in a run: departures, alarms, faults, disagreement, and the worst frames.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -81,3 +84,133 @@ class Run:
         if values is None or values.ndim < 2:
             return np.full(len(self), np.nan) if values is None else values
         return values[:, min(self.main_horizon, values.shape[1] - 1)]
+
+
+DEPARTURE, ALARM, FAULT, DISAGREEMENT, PICTURE, DYNAMICS = KINDS = (
+    "departure",
+    "alarm",
+    "fault",
+    "disagreement",
+    "picture",
+    "dynamics",
+)
+APART_S = 2.0  # two events of one kind are at least this far apart
+WORST = 5  # of disagreement, rho and delta
+MOST = 60  # of departures, alarms and faults: a page of buttons, not a log file
+SMOOTH_S = 0.5  # clipped scores stand at 1 for seconds: the middle of the longest such stretch is the worst
+
+
+@dataclass(frozen=True)
+class Event:
+    kind: str
+    row: int
+    t: float  # seconds
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "row": self.row, "t": round(self.t, 3), "text": self.text}
+
+
+def find_events(run: Run) -> list[Event]:
+    """All kinds, each in driving order."""
+    found = _departures(run) + _alarms(run) + _faults(run)
+    gap = np.abs(run.at_horizon("p_safe") - run.at_horizon("confidence"))
+    found += _worst(run, DISAGREEMENT, gap, lambda row: _disagreement(run, row))
+    found += _worst(run, PICTURE, _strength(run, "rho"), lambda row: f"picture anomaly {_shown(run, 'rho', row)}")
+    found += _worst(run, DYNAMICS, _strength(run, "delta"), lambda row: f"dynamics anomaly {_shown(run, 'delta', row)}")
+    return found
+
+
+def _starts(on: np.ndarray, t: np.ndarray) -> list[int]:
+    """Rows where something begins that was not there for a while."""
+    rows = np.flatnonzero(on)
+    if not len(rows):
+        return []
+    fresh = np.concatenate([[True], np.diff(t[rows]) > APART_S])
+    return [int(row) for row in rows[fresh][:MOST]]
+
+
+def _departures(run: Run) -> list[Event]:
+    out = run.departed == 1.0
+    starts = _starts(out, run.t)
+    stops = [*starts[1:], len(run)][: len(starts)]
+    return [
+        Event(DEPARTURE, row, float(run.t[row]), _why_departed(run, row, row + np.flatnonzero(out[row:stop])))
+        for row, stop in zip(starts, stops, strict=True)
+    ]
+
+
+def _why_departed(run: Run, row: int, rows: np.ndarray) -> str:
+    """rows: all that belong to it, the first one with them."""
+    mark = run.numbers.get("mark")
+    if mark is not None and mark[row] == 1.0:
+        return "marked unsafe"
+    mode = run.words.get("mode")
+    if mode is not None and row + 1 < len(run) and mode[row + 1] == "user" and mode[row] != "user":
+        return "a person took over"
+    cte = run.numbers.get("cte")
+    if cte is None or not np.isfinite(cte[row]):
+        return "left the lane"
+    long_s, furthest_cm = run.t[rows[-1]] - run.t[row] + 1 / run.rate_hz, 100 * np.nanmax(np.abs(cte[rows]))
+    return f"left the lane for {long_s:.1f} s, up to {furthest_cm:.0f} cm off centre"
+
+
+def _alarms(run: Run) -> list[Event]:
+    alarm = run.words.get("alarm")
+    if alarm is None:
+        return []
+    reason = run.words.get("reason", np.full(len(run), ""))
+    found = []
+    for level in ("danger", "watch"):
+        for row in _starts(alarm == level, run.t):
+            found.append(Event(ALARM, row, float(run.t[row]), f"{level}: {reason[row]}" if reason[row] else level))
+    return sorted(found, key=lambda event: event.row)[:MOST]
+
+
+def _faults(run: Run) -> list[Event]:
+    protocol = run.words.get("inject_protocol")
+    if protocol is None:
+        return []
+    before = np.concatenate([[""], protocol[:-1]])
+    severity = run.numbers.get("inject_severity", np.full(len(run), np.nan))
+    rows = np.flatnonzero((protocol != "") & (protocol != before))[:MOST]
+    return [
+        Event(FAULT, int(row), float(run.t[row]), protocol[row] + (f":{severity[row]:.0f}" if np.isfinite(severity[row]) else ""))
+        for row in rows
+    ]
+
+
+def _strength(run: Run, name: str) -> np.ndarray:
+    """The unclipped score where it is known; else the clipped one, averaged so that long stretches win."""
+    if f"{name}_z" in run.numbers:
+        return run.numbers[f"{name}_z"]
+    values = run.numbers.get(name)
+    if values is None:
+        return np.full(len(run), np.nan)
+    width = max(1, round(SMOOTH_S * run.rate_hz))
+    return np.convolve(np.nan_to_num(values), np.ones(width) / width, mode="same") + 0.0 * values
+
+
+def _worst(run: Run, kind: str, strength: np.ndarray, text: Callable[[int], str]) -> list[Event]:
+    """The largest, at least APART_S from each other, in driving order. Zero is not worth a look."""
+    left = np.where(np.isfinite(strength), strength, -np.inf)
+    rows: list[int] = []
+    while len(rows) < WORST:
+        row = int(np.argmax(left))
+        if not left[row] > 0.0:
+            break
+        rows.append(row)
+        left[np.abs(run.t - run.t[row]) < APART_S] = -np.inf
+    return [Event(kind, row, float(run.t[row]), text(row)) for row in sorted(rows)]
+
+
+def _disagreement(run: Run, row: int) -> str:
+    raw, calibrated = run.at_horizon("p_safe")[row], run.at_horizon("confidence")[row]
+    return f"raw {100 * raw:.0f} %, calibrated {100 * calibrated:.0f} %"
+
+
+def _shown(run: Run, name: str, row: int) -> str:
+    unclipped = run.numbers.get(f"{name}_z")
+    if unclipped is not None and unclipped[row] > 1.0:
+        return f"{unclipped[row]:.1f} times its limit"
+    return f"{run.numbers[name][row]:.2f}"

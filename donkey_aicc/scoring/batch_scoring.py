@@ -3,28 +3,64 @@
 Sequences run as lanes of one StreamScorer that start together; a lane is dropped when its sequence ends. A frame's
 scores depend on its own sequence and frame number only: other lanes, groups or workers change them by float rounding
 at most (below 1e-5).
+
+MC dropout of the safety predictor: spread of its probability over dropout samples of the fully connected part.
 """
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.history import History
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.nets.camera_nets import SafetyCNN
+from donkey_aicc.nets.fast_conv import for_inference
+from donkey_aicc.nets.preprocess import FEATURE_SIZE, LATENT_CHANNELS, History
 from donkey_aicc.nets.runtime import Runtime, runtime_of
-from donkey_aicc.nets.shapes import FEATURE_SIZE, LATENT_CHANNELS
-from donkey_aicc.scoring.disagreement import ROLLOUT_FEATURES
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
-from donkey_aicc.scoring.mc_dropout import McDropout
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable, concatenate, horizon_labels
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 from donkey_aicc.scoring.tta_views import predict_tta
+from donkey_aicc.scoring.world_model_anomaly import ROLLOUT_FEATURES
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
+
+PASSES = 10
+
+
+class McDropout:
+    """Runs on torch: only offline tables have this column."""
+
+    def __init__(self, net: SafetyCNN, passes: int = PASSES) -> None:
+        if passes < 1:
+            raise ConfigError(f"dropout passes must be >= 1, got {passes}")
+        self._net, self._passes = for_inference(net), passes
+        self._device = next(net.parameters()).device
+
+    @torch.inference_mode()
+    def spread(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """(B, C, 64, 64) -> (B, K): standard deviation of the probability. The masks are shared by the B frames.
+
+        Dropout only acts behind the first fully connected layer, so all before it is computed once.
+        """
+        net = self._net
+        first = net.seen(torch.from_numpy(images).to(self._device))
+        p = []
+        for _ in range(self._passes):
+            features = torch.relu(net.second(first * _mask(rng, first, net.dropout.p)))
+            p.append(torch.sigmoid(net.third(features * _mask(rng, features, net.dropout.p))))
+        return torch.stack(p).std(dim=0, correction=0).cpu().numpy()
+
+
+def _mask(rng: np.random.Generator, like: Tensor, drop: float) -> Tensor:
+    kept = rng.random(like.shape[1], dtype=np.float32) >= drop
+    return torch.from_numpy(kept.astype(np.float32) / np.float32(1.0 - drop)).to(like.device)
+
 
 _FRAME_COLUMNS = {"p_safe": -1, "p_tta": -1, "tta_spread": -1, "mc_dropout": -1, "rho_raw": 0}
 _FRAME_COLUMNS |= {

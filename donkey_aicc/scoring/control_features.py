@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from donkey_aicc.scoring.ring import Ring
+from donkey_aicc.scoring.frame_stats import Ring
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 
 HELD_BELOW = 0.02

@@ -7,7 +7,7 @@ meet the very same masks and views. The first samples do not depend on how many 
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.nets.shapes import BETWEEN_DROPOUT, HIDDEN, LAYERS, RECURRENT_DROPOUT
+from donkey_aicc.nets.preprocess import BETWEEN_DROPOUT, HIDDEN, LAYERS, RECURRENT_DROPOUT
 
 _RECURRENT, _BETWEEN, _TTA, _PREDICTOR_DROPOUT = range(4)
 

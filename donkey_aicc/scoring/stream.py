@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.preprocess import images_to_array
+from donkey_aicc.nets.preprocess import IMAGE_SIZE, images_to_array
 from donkey_aicc.nets.runtime import Runtime, runtime_of
-from donkey_aicc.nets.shapes import IMAGE_SIDE
 from donkey_aicc.scoring.control_features import ControlFeatures
-from donkey_aicc.scoring.disagreement import ROLLOUT_FEATURES, RolloutScore
 from donkey_aicc.scoring.frame_stats import FrameStats
-from donkey_aicc.scoring.perception import PerceptionScore
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.settings import HALF, ScoreSettings
+from donkey_aicc.scoring.world_model_anomaly import ROLLOUT_FEATURES, PerceptionScore, RolloutScore
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
@@ -145,7 +143,7 @@ class StreamScorer:
 
     def _checked_images(self, images: np.ndarray) -> np.ndarray:
         images = np.asarray(images)
-        if images.shape[1:] != (3, IMAGE_SIDE, IMAGE_SIDE) or images.dtype.kind != "f":
+        if images.shape[1:] != (3, IMAGE_SIZE, IMAGE_SIZE) or images.dtype.kind != "f":
             images = images_to_array(images)
         if len(images) != self._lanes:
             raise AiccError(f"images must be one per lane, {self._lanes}, got {len(images)}")

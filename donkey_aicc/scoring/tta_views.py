@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.nets.history import frames_in
+from donkey_aicc.nets.preprocess import frames_in
 from donkey_aicc.nets.runtime import Runtime
 
 VIEWS = 9

@@ -8,12 +8,10 @@ import cv2
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.simulator.auto_exposure import AutoExposure
 from donkey_aicc.simulator.ground import METRES_PER_PIXEL
-from donkey_aicc.simulator.lighting import MAX_WARMTH, Lighting
-from donkey_aicc.simulator.scenery import MIP_LEVELS, scenery_of
+from donkey_aicc.simulator.lighting import MAX_WARMTH, AutoExposure, Lighting
+from donkey_aicc.simulator.scenery import HEIGHT_M, MIP_LEVELS, PIXELS_PER_METRE, scenery_of, wall_offsets_m
 from donkey_aicc.simulator.track import Track
-from donkey_aicc.simulator.walls import HEIGHT_M, PIXELS_PER_METRE, wall_offsets_m
 
 _LONGEST_SHUTTER_S = 0.016
 _NOISE_STDS = (1.4, 1.75, 2.2, 2.8, 3.5, 4.5)  # of a pixel with gain 1, 1.25, 1.6, 2, 2.5, 3.2 and more

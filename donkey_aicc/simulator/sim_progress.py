@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from donkey_aicc.simulator.simulator_part import SimulatorPart
+    from donkey_aicc.simulator.driving import SimulatorPart
 
 
 class SimProgress:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.faults.body import SOUND
+from donkey_aicc.faults.protocols import SOUND
 
 _SUBSTEP_S = 0.0125
 _NOISES = ("wander_std", "motor_noise_std", "yaw_noise_std", "servo_jitter_std")

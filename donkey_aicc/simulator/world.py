@@ -1,4 +1,7 @@
-"""The simulated world: commands in, one tick of time, what the car then sees and where it is."""
+"""The simulated world: commands in, one tick of time, what the car then sees and where it is.
+
+Counting laps by sectors, so that cutting across or wobbling on the start line counts nothing.
+"""
 
 import math
 from dataclasses import dataclass
@@ -6,12 +9,46 @@ from dataclasses import dataclass
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.faults.body import SOUND, Body
+from donkey_aicc.faults.protocols import SOUND, Body
 from donkey_aicc.simulator.camera import Camera, CameraConfig
-from donkey_aicc.simulator.lap_counter import LapCounter
 from donkey_aicc.simulator.track import Track
 from donkey_aicc.simulator.tracks import make_track
 from donkey_aicc.simulator.vehicle import Vehicle, VehicleConfig
+
+_SECTORS = 8
+
+
+class LapCounter:
+    """Feed it the distance along the track; a lap is done when all sectors were passed in order, line to line."""
+
+    def __init__(self, length_m: float):
+        self._length_m = length_m
+        self.reset(0.0, 0.0)
+
+    def reset(self, s_m: float, time_s: float) -> None:
+        """Forget all laps. A car put down in the first sector starts its lap there and then."""
+        self.lap_times: tuple[float, ...] = ()
+        self._sector = self._sector_of(s_m)
+        self._started_s: float | None = time_s if self._sector == 0 else None
+
+    @property
+    def laps(self) -> int:
+        return len(self.lap_times)
+
+    def update(self, s_m: float, time_s: float) -> None:
+        """Note the car at s_m at time_s."""
+        sector = self._sector_of(s_m)
+        if sector != (self._sector + 1) % _SECTORS:
+            return
+        self._sector = sector
+        if sector == 0:
+            if self._started_s is not None:
+                self.lap_times = (*self.lap_times, time_s - self._started_s)
+            self._started_s = time_s
+
+    def _sector_of(self, s_m: float) -> int:
+        return min(int(s_m / self._length_m * _SECTORS), _SECTORS - 1)
+
 
 BODY_RADIUS_M = 0.13  # around the middle of the wheelbase
 NO_HIT, WALL_HIT = "none", "wall"

@@ -1,4 +1,4 @@
-"""Training: sequences -> weights. One shared loop, one file per net."""
+"""Training: sequences -> weights. One shared loop; a file for the nets that look at frames, one for the dynamics."""
 
 from donkey_aicc.lazy import lazy_names
 

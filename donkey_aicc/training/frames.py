@@ -7,10 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from donkey_aicc.nets.history import lagged, stacked
-from donkey_aicc.nets.preprocess import ActionStats, images_to_tensor
-from donkey_aicc.nets.shapes import LATENT_SHAPE
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.camera_nets import VAE
+from donkey_aicc.nets.preprocess import LATENT_SHAPE, ActionStats, images_to_tensor, lagged, stacked
 from donkey_aicc.progress import Progress
 from donkey_aicc.tubs.drive import Drive
 

@@ -14,17 +14,15 @@ import torch
 from donkey_aicc import __version__
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
-from donkey_aicc.nets.history import LAGS, NO_HISTORY
 from donkey_aicc.nets.manifest import CONTEXT, HISTORY, NO_PREDICTOR, SINGLE
-from donkey_aicc.nets.preprocess import ActionStats
+from donkey_aicc.nets.preprocess import LAGS, NO_HISTORY, ActionStats
 from donkey_aicc.scoring.score_table import HORIZONS
-from donkey_aicc.training.checks import calibration_warnings, data_warnings, require_labels
-from donkey_aicc.training.curves import Curves
 from donkey_aicc.training.distributed import Workers, choose_device, workers
-from donkey_aicc.training.interrupt import saving_on_interrupt
+from donkey_aicc.training.exact_resume import saving_on_interrupt
 from donkey_aicc.training.presets import Preset
 from donkey_aicc.training.stages import Sides, Stages
 from donkey_aicc.training.trainer import Run
+from donkey_aicc.training.warnings_and_pictures import Curves, calibration_warnings, data_warnings, require_labels
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.split_units import AUTO, GUARD_S, choose_method
 from donkey_aicc.tubs.splits import Split, carve_validation, describe_split, split_record, split_sequences

@@ -18,10 +18,15 @@ from torch import Tensor, nn
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.progress import Progress
-from donkey_aicc.training.checkpoint import Position, load_checkpoint, save_checkpoint
 from donkey_aicc.training.distributed import Workers
-from donkey_aicc.training.interrupt import stop_requested
-from donkey_aicc.training.seeds import derived_seed, generator_for
+from donkey_aicc.training.exact_resume import (
+    Position,
+    derived_seed,
+    generator_for,
+    load_checkpoint,
+    save_checkpoint,
+    stop_requested,
+)
 
 WARMUP_STEPS = 20  # of a linearly rising learning rate: the first Adam steps are the wildest
 

@@ -10,14 +10,12 @@ import numpy as np
 from donkey_aicc.errors import AiccError
 from donkey_aicc.tubs.drive import Drive, make_drive
 from donkey_aicc.tubs.find_tubs import read_tub
-from donkey_aicc.tubs.findings import FATAL, LOSS, NOTE, Finding, found
 from donkey_aicc.tubs.frame_cache import Frames, load_frames
 from donkey_aicc.tubs.health import TubHealth
 from donkey_aicc.tubs.image_file import OK, STATUS_NAMES
-from donkey_aicc.tubs.sent_commands import NONE, Commands, read_commands
-from donkey_aicc.tubs.telemetry import Telemetry, read_telemetry
+from donkey_aicc.tubs.telemetry import NONE, Commands, Telemetry, read_commands, read_telemetry
 from donkey_aicc.tubs.timeline import COMMAND, DELETED, IMAGE, backward_steps, find_runs, rate_and_jitter, read_times
-from donkey_aicc.tubs.tub_contents import TubContents, number
+from donkey_aicc.tubs.tub_contents import FATAL, LOSS, NOTE, Finding, TubContents, found, number
 
 REPEAT_NOTE_SHARE = 0.02  # a standing car repeats a few frames; more means the camera is slower than the loop
 LANE_HALF_WIDTH = "lane_half_width"  # key of the tub's metadata

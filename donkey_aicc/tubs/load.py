@@ -8,24 +8,24 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError, one_of
 from donkey_aicc.scoring.settings import MAX_GAP_S
-from donkey_aicc.tubs.apart import runs_of
 from donkey_aicc.tubs.assemble import AssembledTub, assemble_tub
-from donkey_aicc.tubs.departures import check_half_width, departed_frames
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.find_tubs import find_tubs, tub_names
-from donkey_aicc.tubs.findings import LOSS, NOTE, found
 from donkey_aicc.tubs.health import DataReport
 from donkey_aicc.tubs.labels import (
     TAKEOVER_WINDOW_S,
     CsvLabels,
     auto_tau,
+    check_half_width,
+    departed_frames,
     read_label_csv,
     safe_from_cte,
     safe_from_marks,
     safe_from_takeovers,
     takeover_count,
 )
-from donkey_aicc.tubs.standing import standing_frames
+from donkey_aicc.tubs.near_duplicates import runs_of, standing_frames
+from donkey_aicc.tubs.tub_contents import LOSS, NOTE, found
 
 LABEL_SOURCES = ("auto", "cte", "csv", "takeover", "mark")
 CSV_CTE, CSV_SAFE = "csv (cte)", "csv (safe)"

@@ -8,8 +8,8 @@ import numpy as np
 
 from donkey_aicc.errors import ConfigError, one_of
 from donkey_aicc.nets.manifest import CONTEXT
-from donkey_aicc.tubs.apart import runs_of
 from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.tubs.near_duplicates import runs_of
 
 GUARD_S = 3.0
 SESSION, GAP, BLOCK, AUTO = "session", "gap", "block", "auto"

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.tubs.findings import NOTE, Finding, found
-from donkey_aicc.tubs.tub_contents import TubContents
+from donkey_aicc.tubs.tub_contents import NOTE, Finding, TubContents, found
 
 ASSUMED_RATE_HZ = 20.0  # donkeycar's DRIVE_LOOP_HZ, used where a tub has no usable times
 FASTEST_RATE_HZ = 150.0  # no car camera is faster: such times were made by copying records, not by driving

@@ -1,4 +1,7 @@
-"""What both tub formats are read into, before images are opened or anything is judged."""
+"""What both tub formats are read into, before images are opened or anything is judged.
+
+What a reader found out about a tub, in words for a person and with a code for a machine.
+"""
 
 import math
 import os
@@ -10,7 +13,26 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc import channels
-from donkey_aicc.tubs.findings import LOSS, NOTE, Finding, found
+
+NOTE = "note"  # worth knowing, nothing lost
+LOSS = "loss"  # records, labels or values were dropped or changed
+FATAL = "fatal"  # nothing can be used
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One observation; `count` says how many records, files or values it concerns."""
+
+    level: str
+    code: str
+    message: str
+    count: int = 1
+
+
+def found(level: str, code: str, message: str, count: int = 1) -> list[Finding]:
+    """A list with the finding, or an empty one if it concerns nothing: `findings += found(...)`."""
+    return [Finding(level, code, message, int(count))] if count else []
+
 
 IMAGE_TYPES = ("image_array", "image", "gray16_array")
 LARGEST_INDEX = 2**53  # beyond it a number read as a float is no longer exact

@@ -10,8 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.errors import DAMAGE, AiccError
-from donkey_aicc.tubs.findings import LOSS, NOTE, Finding, found
-from donkey_aicc.tubs.tub_contents import LARGEST_INDEX, Record, TubContents, in_index_order, missing_indices, number, text
+from donkey_aicc.tubs.tub_contents import (
+    LARGEST_INDEX,
+    LOSS,
+    NOTE,
+    Finding,
+    Record,
+    TubContents,
+    found,
+    in_index_order,
+    missing_indices,
+    number,
+    text,
+)
 from donkey_aicc.untrusted import MAX_JSON_BYTES, json_or_none, read_bounded
 
 MANIFEST = "manifest.json"

@@ -5,8 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.tubs.findings import LOSS, NOTE, Finding, found
-from donkey_aicc.tubs.tub_contents import Record, TubContents, in_index_order, missing_indices, number, text
+from donkey_aicc.tubs.tub_contents import (
+    LOSS,
+    NOTE,
+    Finding,
+    Record,
+    TubContents,
+    found,
+    in_index_order,
+    missing_indices,
+    number,
+    text,
+)
 from donkey_aicc.untrusted import MAX_JSON_BYTES, json_or_none, read_bounded
 
 RECORD_NAME = re.compile(r"record_(\d{1,15})\.json")

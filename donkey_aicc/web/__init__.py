@@ -3,7 +3,7 @@
 from donkey_aicc.lazy import lazy_names
 
 _HOMES = {
-    "CockpitFeed": "cockpit_feed",
+    "CockpitFeed": "cockpit_exchange",
     "CockpitHub": "cockpit_hub",
     "Page": "page_server",
     "make_server": "page_server",

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from donkey_aicc.web.access import Access
-from donkey_aicc.web.cockpit_feed import CockpitFeed
-from donkey_aicc.web.cockpit_message import jpeg_of, pack, plain
+from donkey_aicc.web.cockpit_exchange import CockpitFeed, jpeg_of, pack, plain
 
 RATE_HZ = 10.0
 MOST_VIEWERS = 12

@@ -12,7 +12,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.web.access import BY_TOKEN, RateLimit, same_origin
-from donkey_aicc.web.cockpit_controls import Controls
+from donkey_aicc.web.cockpit_exchange import Controls
 from donkey_aicc.web.cockpit_hub import CockpitHub
 from donkey_aicc.web.page_server import SECURE_HEADERS, OwnFiles
 from donkey_aicc.web.whole_page import LOOK, whole_page

@@ -15,8 +15,7 @@ from donkeycar.parts.web_controller.web import DriveAPI, VideoAPI, WebSocketCali
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, stream_request_body
 
-from donkey_aicc.web.access import known_host, same_origin
-from donkey_aicc.web.bounded_server import bounded_server
+from donkey_aicc.web.access import bounded_server, known_host, same_origin
 
 LARGEST_MESSAGE = 8192  # bytes
 MODES = ("user", "local_angle", "local")

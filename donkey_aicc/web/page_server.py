@@ -22,8 +22,16 @@ from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandle
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.untrusted import parse_json
-from donkey_aicc.web.access import known_host, own_address, qr_code, same_origin, same_token
-from donkey_aicc.web.bounded_server import READ_S, BoundedServer, bounded_server
+from donkey_aicc.web.access import (
+    READ_S,
+    BoundedServer,
+    bounded_server,
+    known_host,
+    own_address,
+    qr_code,
+    same_origin,
+    same_token,
+)
 from donkey_aicc.web.whole_page import LOOK, whole_page
 
 MOST_WAITING = 16  # requests in line for the session's thread

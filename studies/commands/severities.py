@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from donkey_aicc.faults.driven import VISUAL_FAULTS
+    from donkey_aicc.faults.protocols import VISUAL_FAULTS
     from donkey_aicc.nets.vision_pilot import VisionPilot
     from donkey_aicc.resources import models_dir
     from studies.steering_disturbance import GRIDS, TARGETS, read_driving, rows

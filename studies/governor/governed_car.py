@@ -14,11 +14,9 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts.departure_alarm import DepartureAlarm
 from donkey_aicc.parts.frame_intake import FrameIntake
-from donkey_aicc.parts.governor_policy import FULL, STOP, STOPPED, GovernorPolicy
-from donkey_aicc.parts.newest_scores import NewestScores
-from donkey_aicc.parts.safety_governor import SafetyGovernor
-from donkey_aicc.parts.safety_predictor import SafetyPredictor
-from donkey_aicc.parts.tta import TTA
+from donkey_aicc.parts.monitor_status import NewestScores
+from donkey_aicc.parts.safety_governor import FULL, STOP, STOPPED, GovernorPolicy, SafetyGovernor
+from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from studies.governor.rivals import Rival
 

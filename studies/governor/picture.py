@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.demo.saved import WITH, WITHOUT, draw_lane
+from donkey_aicc.demo.timelines import WITH, WITHOUT, draw_lane
 from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.files import atomic_path
 from donkey_aicc.simulator.tracks import make_track

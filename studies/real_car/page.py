@@ -6,7 +6,7 @@ from typing import Any
 
 from PIL import Image
 
-from donkey_aicc.evaluation.methods import METHODS
+from donkey_aicc.evaluation.methods_and_conditions import METHODS
 from donkey_aicc.files import write_atomic
 from studies.real_car.natural_shift import ROWS
 from studies.real_car.plan import SHIFTS

@@ -6,10 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from donkey_aicc.calibration.calibrating import Augmented, build_augmented, calibrate_bundle, calibration_drives
+from donkey_aicc.calibration.augmented_drives import Augmented, build_augmented
+from donkey_aicc.calibration.calibrating import calibrate_bundle, calibration_drives
 from donkey_aicc.calibration.catalogue import DEFAULT_METHOD
 from donkey_aicc.errors import AiccError
-from donkey_aicc.faults.severity_ladder import FamilyLadder
+from donkey_aicc.faults.d_aug import FamilyLadder
 from donkey_aicc.files import read_json, sha256_of, write_json
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.manifest import CONTEXT, HISTORY, SINGLE

@@ -18,8 +18,8 @@ from pathlib import Path
 from PIL import Image
 
 from donkey_aicc.car import cockpit_wiring
-from donkey_aicc.car.new_car import create_car
-from donkey_aicc.web import cockpit_feed
+from donkey_aicc.car.install_parts import create_car
+from donkey_aicc.web import cockpit_exchange
 from tests import car_under_test as cut
 from tests.browser.chromium import Tab, started
 
@@ -32,7 +32,7 @@ GIF_WIDTH, GIF_FRAME_S, GIF_COLOURS, GIF_LIMIT = 960, 1.0, 192, 3_000_000
 GIF_FRAMES, GIF_START, GIF_STOP = 20, 4, 12
 
 
-class SteppedFeed(cockpit_feed.CockpitFeed):
+class SteppedFeed(cockpit_exchange.CockpitFeed):
     """The drive waits in it until somebody wants it to go on."""
 
     now: "SteppedFeed | None" = None
@@ -143,7 +143,7 @@ def main():
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     out = args.out.resolve()
-    cockpit_feed.CockpitFeed, timings = SteppedFeed, cockpit_wiring._timings
+    cockpit_exchange.CockpitFeed, timings = SteppedFeed, cockpit_wiring._timings
     cockpit_wiring._timings = lambda V: [each for each in timings(V) if each[0] != SteppedFeed.__name__]  # it only waits
     with tempfile.TemporaryDirectory() as folder:
         car, port = create_car(Path(folder) / "car"), cut.free_port()

@@ -10,10 +10,8 @@ from tornado.web import Application
 
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.web.access import Access
-from donkey_aicc.web.cockpit_controls import Controls
-from donkey_aicc.web.cockpit_feed import SHOWN, CockpitFeed
+from donkey_aicc.web.cockpit_exchange import SHOWN, CockpitFeed, Controls, heat_of
 from donkey_aicc.web.cockpit_hub import CockpitHub
-from donkey_aicc.web.cockpit_message import heat_of
 from donkey_aicc.web.cockpit_socket import add_cockpit_handlers
 from tests.web.cockpit_under_test import TOKEN, running
 

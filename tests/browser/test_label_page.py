@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.labelling.answers import CLASSES, SPREAD, Answer
-from donkey_aicc.labelling.features import general_features
-from donkey_aicc.labelling.footage import Footage
+from donkey_aicc.labelling.footage import Footage, general_features
 from donkey_aicc.labelling.label_page import label_page
 from donkey_aicc.labelling.session import LabelSession
 from tests.browser.chromium import Tab
@@ -22,9 +21,7 @@ OVERFLOWING = """() => [...document.querySelectorAll('button, dd, dt, p, figure'
 
 @pytest.fixture
 def session(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "donkey_aicc.labelling.clip_pictures.read_tub", lambda folder: SimpleNamespace(records=(), image_paths=list)
-    )
+    monkeypatch.setattr("donkey_aicc.labelling.label_page.read_tub", lambda folder: SimpleNamespace(records=(), image_paths=list))
     footage = Footage(drives_of(1), {"tub": tmp_path / "tub"})
     found = LabelSession(footage, general_features(footage.drives), tmp_path / "labels.csv")
     for position in range(0, len(footage), 25):

@@ -4,9 +4,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from donkey_aicc.replay.html_file import write_html
 from donkey_aicc.replay.read_run import read_run
-from donkey_aicc.replay.replay_page import replay_page
+from donkey_aicc.replay.replay_page import replay_page, write_html
 from tests.browser.chromium import SIZES, Tab
 from tests.replay.recorded_tub import DANGER, FAULT, write_tub
 from tests.served_page import served

@@ -6,12 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.alarm import AlarmModel, AlarmStream
-from donkey_aicc.calibration.alarm_evidence import EVIDENCE_NAMES, SignScales
+from donkey_aicc.calibration.alarm import HAZARD, TEXTS, AlarmModel, AlarmStream, reason
+from donkey_aicc.calibration.alarm_evidence import EVIDENCE_NAMES, HazardModel, SignScales, fit_hazard
 from donkey_aicc.calibration.alarm_fit import fit_alarm, table_evidence
-from donkey_aicc.calibration.alarm_reasons import HAZARD, TEXTS, reason
 from donkey_aicc.calibration.alarm_signs import SIGN_NAMES, SIGNS, SignStream, slow_signs, table_signs
-from donkey_aicc.calibration.hazard import HazardModel, fit_hazard
 from donkey_aicc.calibration.past_faults import PastFaults, scores_without_past
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError

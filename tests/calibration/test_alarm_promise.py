@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.calibration.alarm_fit import drive_maxima, fit_alarm, table_evidence
-from donkey_aicc.calibration.alarm_policy import AlarmPolicy
-from donkey_aicc.calibration.alarm_threshold import AdaptiveThreshold, Threshold, conformal_threshold, smallest_promise
+from donkey_aicc.calibration.alarm_policy import AdaptiveThreshold, AlarmPolicy, Threshold, conformal_threshold, smallest_promise
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError, ConfigError
 from tests.calibration.alarm_tables import alarm_table

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.calibrating import augmented_pieces, usable_folds
+from donkey_aicc.calibration.augmented_drives import augmented_pieces
+from donkey_aicc.calibration.calibrating import usable_folds
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.corruptions import DEFAULT_STRENGTHS
 from donkey_aicc.faults.d_aug import D_AUG_FAMILIES

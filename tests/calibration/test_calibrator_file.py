@@ -10,10 +10,9 @@ from donkey_aicc.calibration.calibrator_file import fitted_grades, load_calibrat
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import Manifest
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.scoring.settings import ScoreSettings
 from tests.synthetic_scores import synthetic_table

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from donkey_aicc.calibration.fit_warnings import lowered_rho
+from donkey_aicc.calibration.calibrating import lowered_rho
 from donkey_aicc.calibration.pool import build_pool
 from donkey_aicc.scoring.score_table import ScoreTable, concatenate
 from tests.synthetic_scores import synthetic_table

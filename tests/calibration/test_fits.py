@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
+from donkey_aicc.calibration.anomaly_weights import HeatingProblem, HeatShiftProblem, fit_within_budget
+from donkey_aicc.calibration.base import mean_nll
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.cautious import CautiousTemperature
 from donkey_aicc.calibration.controls import ConstantBaseRate, PooledTemperature, UniformHeating
-from donkey_aicc.calibration.heat_and_shift import HeatShiftProblem, fit_within_budget
-from donkey_aicc.calibration.heating import HeatingProblem
-from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling
+from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling, VennAbers
 from donkey_aicc.calibration.pool import Pool, build_pool
-from donkey_aicc.calibration.probability import mean_nll
 from donkey_aicc.calibration.temperature import T_MAX, T_MIN, fit_temperature
-from donkey_aicc.calibration.venn_abers import VennAbers
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 from tests.synthetic_scores import synthetic_table

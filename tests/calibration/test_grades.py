@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.grades import grades_of, table_at
+from donkey_aicc.calibration.score_cache import grades_of, table_at
 from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import ConfigError
 from tests.synthetic_scores import synthetic_table

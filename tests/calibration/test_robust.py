@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from donkey_aicc.calibration.anomaly_weights import HeatShiftProblem, WorstShareProblem
+from donkey_aicc.calibration.base import mean_nll
 from donkey_aicc.calibration.cautious import CautiousTemperature
-from donkey_aicc.calibration.heat_and_shift import HeatShiftProblem, WorstShareProblem
 from donkey_aicc.calibration.pool import Pool, build_pool
-from donkey_aicc.calibration.probability import mean_nll
 from donkey_aicc.calibration.robust import SAFE_SHARES, RobustTemperature
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable, concatenate

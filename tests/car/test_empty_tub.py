@@ -6,13 +6,13 @@ import sys
 import pytest
 from donkeycar.parts.tub_v2 import Tub
 
-from donkey_aicc.car.empty_tub import clear, is_empty
+from donkey_aicc.car.start_checks import clear, is_empty
 
 DRIVE = """
 import sys
 from types import SimpleNamespace
 from donkeycar.parts.tub_v2 import Tub
-from donkey_aicc.car.empty_tub import leave_none
+from donkey_aicc.car.start_checks import leave_none
 data, below, records = sys.argv[1], sys.argv[2], int(sys.argv[3])
 leave_none(SimpleNamespace(DATA_PATH=data))
 tub = Tub(f"{data}/{below}", inputs=["user/mode"], types=["str"])

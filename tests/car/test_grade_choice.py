@@ -2,8 +2,8 @@
 
 import pytest
 
-from donkey_aicc.car import grade_choice
-from donkey_aicc.car.grade_choice import choose_grade
+from donkey_aicc.car import monitor_loading
+from donkey_aicc.car.monitor_loading import choose_grade
 from donkey_aicc.scoring.settings import GRADES, ScoreSettings
 
 EVERY = [ScoreSettings().at_grade(grade) for grade in GRADES]
@@ -14,7 +14,7 @@ TICK_S = 0.05
 def costs(monkeypatch):
     """Milliseconds per frame by grade; asking for a grade that is not in it fails."""
     given: dict[str, float] = {}
-    monkeypatch.setattr(grade_choice, "frame_ms", lambda runtime, settings: given[settings.grade])
+    monkeypatch.setattr(monitor_loading, "frame_ms", lambda runtime, settings: given[settings.grade])
     return given
 
 

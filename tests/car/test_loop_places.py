@@ -3,7 +3,7 @@
 import pytest
 from donkeycar.vehicle import Vehicle
 
-from donkey_aicc.car.loop_places import after_camera, before_drivetrain, inserting_at
+from donkey_aicc.car.drive_loop import after_camera, before_drivetrain, inserting_at
 from donkey_aicc.errors import AiccError
 
 IMAGE = "cam/image_array"

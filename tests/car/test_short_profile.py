@@ -2,7 +2,7 @@
 
 from donkeycar.vehicle import PartProfiler, Vehicle
 
-from donkey_aicc.car import short_profile
+from donkey_aicc.car import drive_loop
 
 
 class Part:
@@ -11,10 +11,10 @@ class Part:
 
 
 def test_only_the_newest_ticks_are_remembered_and_reported(monkeypatch, caplog):
-    monkeypatch.setattr(short_profile, "TICKS", 100)
+    monkeypatch.setattr(drive_loop, "TICKS", 100)
     vehicle, parts = Vehicle(), [Part(), Part()]
     vehicle.add(parts[0])
-    short_profile.shorten_profile(vehicle)
+    drive_loop.shorten_profile(vehicle)
     vehicle.add(parts[1])
     for _ in range(1000):
         vehicle.update_parts()
@@ -27,5 +27,5 @@ def test_only_the_newest_ticks_are_remembered_and_reported(monkeypatch, caplog):
 def test_another_profiler_stays():
     vehicle = Vehicle()
     other = vehicle.profiler = type("Other", (PartProfiler,), {})()
-    short_profile.shorten_profile(vehicle)
+    drive_loop.shorten_profile(vehicle)
     assert vehicle.profiler is other

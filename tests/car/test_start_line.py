@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from donkey_aicc.car.start_line import say_at_start
+from donkey_aicc.car.start_checks import say_at_start
 from donkey_aicc.nets.manifest import NO_PREDICTOR, SINGLE, Manifest
 
 

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from donkey_aicc import channels
-from donkey_aicc.car.tub_channels import INJECTION_CHANNELS, MONITOR_CHANNELS
+from donkey_aicc.car.assembly import INJECTION_CHANNELS, MONITOR_CHANNELS
 from tests import car_under_test as cut
 from tests.monitor_under_test import CONTEXT, add_calibrator, make_bundle
 

@@ -9,9 +9,9 @@ from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels
 from donkey_aicc.car import wiring
-from donkey_aicc.car.tub_channels import ALARM_CHANNELS, MONITOR_CHANNELS
+from donkey_aicc.car.assembly import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.nets.camera_nets import PilotNet
 from donkey_aicc.nets.vision_pilot import VisionPilot
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionButtons

@@ -7,7 +7,7 @@ import pytest
 
 from donkey_aicc import cli
 from donkey_aicc.car.doctor_checks import check_devices
-from donkey_aicc.car.new_car import create_car
+from donkey_aicc.car.install_parts import create_car
 from tests.car_under_test import write_settings
 from tests.monitor_under_test import add_calibrator, make_bundle
 

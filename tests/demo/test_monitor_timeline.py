@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from donkey_aicc.demo.monitor_timeline import Timeline, draw_timeline, read_timeline, summary_rows
+from donkey_aicc.demo.timelines import Timeline, draw_timeline, read_timeline, summary_rows
 
 
 class MadeUpDrive:

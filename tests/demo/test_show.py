@@ -8,10 +8,9 @@ from PIL import Image
 
 from donkey_aicc import channels
 from donkey_aicc.calibration.calibrator_file import load_calibrator
-from donkey_aicc.demo.demo_movie import make_movie
-from donkey_aicc.demo.recorded_drive import RecordedDrive, read_drive
-from donkey_aicc.demo.saved import draw_pair, story_of, told
+from donkey_aicc.demo.recorded_drive import RecordedDrive, make_movie, read_drive
 from donkey_aicc.demo.show import FAULT, show, show_saved
+from donkey_aicc.demo.timelines import draw_pair, story_of, told
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.resources import models_dir
 from donkey_aicc.simulator.record_drives import DrivePlan, record

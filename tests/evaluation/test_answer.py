@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from donkey_aicc.evaluation.answer import four_numbers, sentence
-from donkey_aicc.evaluation.contact_sheet import contact_sheet, cut_sheet
+from donkey_aicc.evaluation.figures.fault_figures import contact_sheet, cut_sheet
 from donkey_aicc.tubs.drive import make_drive
 
 

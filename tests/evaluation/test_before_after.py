@@ -6,7 +6,7 @@ import numpy as np
 
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.pool import build_pool
-from donkey_aicc.evaluation.figures.before_after import draw_before_after
+from donkey_aicc.evaluation.figures.reliability_figures import draw_before_after
 from tests.synthetic_scores import synthetic_table
 
 

@@ -11,16 +11,15 @@ import pytest
 import torch
 from donkeycar.parts.tub_v2 import Tub
 
-from donkey_aicc.calibration import calibrating
+from donkey_aicc.calibration import augmented_drives, calibrating
 from donkey_aicc.calibration.calibrating import fit_calibrator
 from donkey_aicc.calibration.calibrator_file import save_calibrator, weights_fingerprint
 from donkey_aicc.cli import main
 from donkey_aicc.evaluation.score_files import load_scores
 from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.preprocess import images_to_tensor
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
 from donkey_aicc.scoring import parallel
 from donkey_aicc.scoring.score_table import horizon_labels
 from donkey_aicc.scoring.settings import ScoreSettings
@@ -135,8 +134,8 @@ def test_what_calibrate_scored_is_not_scored_again(world, tmp_path, capsys, monk
     def stop(*_, **__):
         sys.exit("everything is scored")
 
-    few = partial(calibrating.build_augmented, severities=(3,), ladder_frames=10)
-    monkeypatch.setattr(calibrating, "build_augmented", few)
+    few = partial(augmented_drives.build_augmented, severities=(3,), ladder_frames=10)
+    monkeypatch.setattr(augmented_drives, "build_augmented", few)
     monkeypatch.setattr(calibrating, "calibrate_bundle", stop)
     monkeypatch.setattr("donkey_aicc.evaluation.study.evaluate", stop)
     scored, score_drives = [], parallel.score_drives

@@ -7,11 +7,10 @@ import re
 import pytest
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.figures.all_figures import FIGURES
 from donkey_aicc.evaluation.figures.style import common_look, method_colour, save_figure
 from donkey_aicc.evaluation.html_page import SECTIONS, render_table
-from donkey_aicc.evaluation.methods import METHODS
-from donkey_aicc.evaluation.report import write_report
+from donkey_aicc.evaluation.methods_and_conditions import METHODS
+from donkey_aicc.evaluation.report import FIGURES, write_report
 from donkey_aicc.evaluation.result_tables import all_tables
 from donkey_aicc.evaluation.tables import LOWER, NOBODY, Column, Row, Table, Value
 

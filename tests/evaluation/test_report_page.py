@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.evaluation.contact_sheet import contact_sheet
+from donkey_aicc.evaluation.figures.fault_figures import contact_sheet
 from donkey_aicc.evaluation.report import write_report
 from donkey_aicc.tubs.drive import make_drive
 from tests.browser.chromium import SIZES, Tab

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.evaluation.bounds import _refitted, _shifted
+from donkey_aicc.evaluation.bounds_and_safe_share import _refitted, _shifted, at_share
 from donkey_aicc.evaluation.metrics import bin_sums
-from donkey_aicc.evaluation.safe_share import at_share
 from donkey_aicc.evaluation.split_study import Outcome, _nll_sums
 
 HORIZONS = np.array([5, 50])

@@ -9,7 +9,7 @@ import pytest
 from donkey_aicc.calibration.pool import augmented_id, source_of
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.input_checks import content_mark
-from donkey_aicc.evaluation.methods import METHODS
+from donkey_aicc.evaluation.methods_and_conditions import METHODS
 from donkey_aicc.evaluation.study import evaluate, plan_splits
 from donkey_aicc.scoring.score_table import concatenate
 

@@ -7,12 +7,21 @@ import pytest
 
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.statistics import ScoreStatistics
-from donkey_aicc.evaluation.cells import interval_cell, mean_of, spread_cell
 from donkey_aicc.evaluation.early_warning import Driving, early_warning
-from donkey_aicc.evaluation.frontier import ood_ece_at
-from donkey_aicc.evaluation.horizons import horizon_average, horizon_mean, horizon_weights, mean_ece, per_horizon
-from donkey_aicc.evaluation.metrics import Measured, bin_sums, ece_of_sums, ece_top_label
-from donkey_aicc.evaluation.monotonicity import measure_monotonicity
+from donkey_aicc.evaluation.metrics import (
+    Measured,
+    bin_sums,
+    ece_of_sums,
+    ece_top_label,
+    horizon_average,
+    horizon_mean,
+    horizon_weights,
+    mean_ece,
+    per_horizon,
+)
+from donkey_aicc.evaluation.score_quality import measure_monotonicity
+from donkey_aicc.evaluation.split_study import ood_ece_at
+from donkey_aicc.evaluation.tables import interval_cell, mean_of, spread_cell
 from donkey_aicc.scoring.score_table import HORIZONS
 from tests.evaluation.plain_bootstrap import bootstrap_interval
 from tests.synthetic_scores import synthetic_table

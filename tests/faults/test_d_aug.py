@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.faults.d_aug import (
-    D_AUG_FAMILIES,
-    DYNAMICS_KINDS,
-    VISUAL_FAMILIES,
-    SequenceArrays,
-    augment,
-    variants,
-    visual,
-)
+from donkey_aicc.faults.d_aug import D_AUG_FAMILIES, DYNAMICS_KINDS, VISUAL_FAMILIES, SequenceArrays, augment, variants, visual
 from donkey_aicc.faults.protocols import PROTOCOLS
 
 

@@ -7,19 +7,22 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.faults.body import SOUND, Body, all_at_once
-from donkey_aicc.faults.driven import (
+from donkey_aicc.faults.fault import make_fault
+from donkey_aicc.faults.protocols import (
     COMMAND_FAULTS,
     D_AUG_DRIVEN,
     FAULTS,
     IN_SOFTWARE,
     PHYSICAL_FAULTS,
+    PROTOCOLS,
+    SEVERITIES,
+    SOUND,
     VISUAL_FAULTS,
+    Body,
+    all_at_once,
     parameters,
     refuse_physical,
 )
-from donkey_aicc.faults.fault import make_fault
-from donkey_aicc.faults.protocols import PROTOCOLS, SEVERITIES
 
 SENSOR_SIDE = ("dark", "blur", "latency", *VISUAL_FAULTS)
 COMMAND_SIDE = ("bias", "latency", *COMMAND_FAULTS)

@@ -3,7 +3,7 @@
 import pytest
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.faults.schedule import Episode, parse_schedule
+from donkey_aicc.faults.fault import Episode, parse_schedule
 
 
 @pytest.mark.parametrize(

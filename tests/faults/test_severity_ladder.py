@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.faults.severity_ladder import (
-    FamilyLadder,
-    balanced_accuracy,
-    severity_for_accuracy_drop,
-    strengths_of,
-)
+from donkey_aicc.faults.d_aug import FamilyLadder, balanced_accuracy, severity_for_accuracy_drop, strengths_of
 
 N = 120
 

@@ -14,12 +14,12 @@ from PIL import Image
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.commands.info import describe
-from donkey_aicc.faults.schedule import parse_schedule
+from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.camera_nets import PilotNet
 from donkey_aicc.nets.manifest import MANIFEST, read_manifest
-from donkey_aicc.nets.pilot_file import pilot_weights, save_pilot
-from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.nets.vision_pilot import pilot_weights, save_pilot
 from donkey_aicc.overhead.setup_file import load_setup
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.tubs.labels import read_label_csv

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.labelling.features import general_features
-from donkey_aicc.labelling.footage import Footage
+from donkey_aicc.labelling.footage import Footage, general_features
 from donkey_aicc.labelling.session import LabelSession
 from donkey_aicc.tubs.drive import make_drive
 

@@ -7,9 +7,8 @@ import pytest
 
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.labelling.answers import CLASSES, GIVEN, NEIGHBOURS, SKIP, SPREAD, STRETCH, UNSURE, Answer
-from donkey_aicc.labelling.label_summary import doubts, summary
 from donkey_aicc.labelling.proposal import NO_LABEL
-from donkey_aicc.labelling.session import LabelSession, answers_path
+from donkey_aicc.labelling.session import LabelSession, answers_path, doubts, summary
 from donkey_aicc.tubs.labels import read_label_csv
 
 
@@ -191,8 +190,7 @@ def test_answers_of_another_tub_are_refused_and_stay(make_session, tmp_path):
 def test_a_parked_stretch_is_not_driving_unless_the_person_says_otherwise(truth, tmp_path):
     from dataclasses import replace
 
-    from donkey_aicc.labelling.features import general_features
-    from donkey_aicc.labelling.footage import Footage
+    from donkey_aicc.labelling.footage import Footage, general_features
     from tests.labelling.conftest import drives_of
 
     drive = drives_of(1)[0]

@@ -7,9 +7,8 @@ from safetensors.torch import load_file, save_file
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, read_manifest, save_bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
 
 HORIZONS = [1, 5, 10]
 

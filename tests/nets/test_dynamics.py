@@ -1,13 +1,7 @@
 import pytest
 import torch
 
-from donkey_aicc.nets.dynamics import (
-    HIDDEN,
-    LatentDynamics,
-    Masks,
-    draw_between_mask,
-    draw_recurrent_masks,
-)
+from donkey_aicc.nets.dynamics import HIDDEN, LatentDynamics, Masks, draw_between_mask, draw_recurrent_masks
 
 
 @pytest.fixture

@@ -8,12 +8,21 @@ import torch
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.history import LAGS, NO_HISTORY, History, frames_in, input_channels, lagged, stacked, without_past
 from donkey_aicc.nets.manifest import HISTORY, Manifest, write_manifest
-from donkey_aicc.nets.preprocess import ActionStats, images_to_tensor
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.preprocess import (
+    LAGS,
+    NO_HISTORY,
+    ActionStats,
+    History,
+    frames_in,
+    images_to_tensor,
+    input_channels,
+    lagged,
+    stacked,
+    without_past,
+)
 
 STATS = ActionStats(np.array([0.1, 0.3]), np.array([0.5, 0.1]))
 

@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from donkey_aicc.nets.inference import for_inference
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
+from donkey_aicc.nets.fast_conv import for_inference
 
 
 @pytest.mark.parametrize("name", ["vae", "safety"])

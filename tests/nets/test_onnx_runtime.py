@@ -13,14 +13,13 @@ from torch import nn
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.history import LAGS, input_channels
 from donkey_aicc.nets.manifest import HISTORY, NO_PREDICTOR, Manifest, read_manifest
 from donkey_aicc.nets.onnx_export import export_bundle
+from donkey_aicc.nets.preprocess import LAGS, input_channels
 from donkey_aicc.nets.runtime import open_runtime
-from donkey_aicc.nets.safety_cnn import SafetyCNN
 from donkey_aicc.nets.torch_runtime import TorchRuntime
-from donkey_aicc.nets.vae import VAE
 from donkey_aicc.scoring.settings import GRADES, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 

@@ -5,8 +5,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.pilot_file import load_pilot, save_pilot
-from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.nets.camera_nets import PilotNet
+from donkey_aicc.nets.vision_pilot import load_pilot, save_pilot
 
 
 @pytest.fixture

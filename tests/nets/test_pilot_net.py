@@ -1,6 +1,6 @@
 import torch
 
-from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.nets.camera_nets import PilotNet
 
 
 def test_one_command_per_frame_within_the_limits():

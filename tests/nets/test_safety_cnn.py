@@ -1,6 +1,6 @@
 import torch
 
-from donkey_aicc.nets.safety_cnn import CHANNELS, SafetyCNN, convolution_channels
+from donkey_aicc.nets.camera_nets import CHANNELS, SafetyCNN, convolution_channels
 
 
 def test_gives_one_logit_per_horizon_and_the_features_behind_it():

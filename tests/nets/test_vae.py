@@ -1,6 +1,6 @@
 import torch
 
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.camera_nets import VAE
 
 
 def test_encodes_to_a_latent_map_and_decodes_to_an_image_in_range():

@@ -3,10 +3,9 @@ import pytest
 import torch
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.pilot_file import load_pilot, save_pilot
-from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.nets.camera_nets import PilotNet
 from donkey_aicc.nets.preprocess import images_to_tensor
-from donkey_aicc.nets.vision_pilot import VisionPilot
+from donkey_aicc.nets.vision_pilot import VisionPilot, load_pilot, save_pilot
 
 
 @pytest.fixture

@@ -7,10 +7,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from donkey_aicc.simulator.drivers import ExpertDriver
+from donkey_aicc.simulator.drivers import Expert, ExpertDriver
 from donkey_aicc.simulator.driving import drive
-from donkey_aicc.simulator.expert import Expert
-from donkey_aicc.simulator.tub_recording import TubRecording
+from donkey_aicc.simulator.record_drives import TubRecording
 from donkey_aicc.simulator.view_from_above import OverheadCamera
 from donkey_aicc.simulator.world import World
 

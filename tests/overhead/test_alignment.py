@@ -5,7 +5,7 @@ import pytest
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.overhead.alignment import align
-from donkey_aicc.simulator.expert import Expert
+from donkey_aicc.simulator.drivers import Expert
 from donkey_aicc.simulator.tracks import make_track
 from donkey_aicc.simulator.vehicle import Vehicle, VehicleConfig
 

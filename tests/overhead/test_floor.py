@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.overhead.floor import Floor
-from donkey_aicc.overhead.lens import Lens
+from donkey_aicc.overhead.floor import Floor, Lens
 
 LENS = Lens((640, 480), -0.04)
 PX = np.array([(80, 420), (600, 400), (430, 60), (190, 70)], float)  # seen from the side: further up is further away

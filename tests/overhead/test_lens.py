@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.overhead.lens import Lens, estimate_k1
+from donkey_aicc.overhead.floor import Lens, estimate_k1
 
 SIZE = (1280, 720)
 

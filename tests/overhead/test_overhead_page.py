@@ -5,7 +5,7 @@ import json
 import pytest
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.overhead.overhead_page import FOLDER, calibration_page
+from donkey_aicc.overhead.calibrate_camera import FOLDER, calibration_page
 from tests.served_page import get, post, served
 
 

@@ -9,13 +9,11 @@ import torch
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.statistics import Normaliser, ScoreStatistics
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.history import LAGS, input_channels
 from donkey_aicc.nets.manifest import HISTORY, Manifest
-from donkey_aicc.nets.preprocess import to_model_image
-from donkey_aicc.nets.safety_cnn import SafetyCNN
+from donkey_aicc.nets.preprocess import LAGS, input_channels, to_model_image
 from donkey_aicc.nets.torch_runtime import TorchRuntime
-from donkey_aicc.nets.vae import VAE
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_stream import MonitorStream
 from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable

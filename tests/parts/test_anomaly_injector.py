@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.faults.body import SOUND
-from donkey_aicc.faults.protocols import PROTOCOLS
-from donkey_aicc.faults.schedule import parse_schedule
+from donkey_aicc.faults.fault import parse_schedule
+from donkey_aicc.faults.protocols import PROTOCOLS, SOUND
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionControl
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.parts.backlog import Backlog
-from donkey_aicc.parts.monitor_stream import Frame, MonitorStream
+from donkey_aicc.parts.monitor_stream import Backlog, Frame, MonitorStream
 from donkey_aicc.scoring.settings import ScoreSettings
 
 TICK_S, STEPS = 0.05, 10

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.parts.backlog import Backlog
-from donkey_aicc.parts.monitor_stream import Frame
+from donkey_aicc.parts.monitor_stream import Backlog, Frame
 
 
 def waiting(*times, starts=()):

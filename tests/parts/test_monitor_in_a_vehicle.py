@@ -10,8 +10,7 @@ from donkeycar.vehicle import Vehicle
 from donkey_aicc import channels
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.parts.frame_intake import FrameIntake
-from donkey_aicc.parts.safety_predictor import SafetyPredictor
-from donkey_aicc.parts.tta import TTA
+from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
 PATIENCE_S = 60.0

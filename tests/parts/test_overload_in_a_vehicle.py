@@ -8,9 +8,8 @@ from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels
 from donkey_aicc.parts.frame_intake import FrameIntake
-from donkey_aicc.parts.monitor_status import MonitorStatus
+from donkey_aicc.parts.monitor_status import MonitorStatus, NewestScores
 from donkey_aicc.parts.monitor_stream import MonitorStream
-from donkey_aicc.parts.newest_scores import NewestScores
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.scoring.settings import GRADES, ScoreSettings
 

@@ -5,8 +5,7 @@ import math
 import pytest
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.parts.governor_policy import CRAWL_SHARE, GovernorPolicy
-from donkey_aicc.parts.safety_governor import SafetyGovernor
+from donkey_aicc.parts.safety_governor import CRAWL_SHARE, GovernorPolicy, SafetyGovernor
 
 CRUISE = 0.5
 CRAWL = CRAWL_SHARE * CRUISE

@@ -8,8 +8,7 @@ import pytest
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.preprocess import as_recorded, images_to_array, to_model_image
 from donkey_aicc.nets.torch_runtime import TorchRuntime
-from donkey_aicc.parts.safety_predictor import SafetyPredictor
-from donkey_aicc.parts.tta import TTA
+from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.tta_views import predict_tta

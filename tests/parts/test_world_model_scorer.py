@@ -9,7 +9,7 @@ import donkeycar as dk
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.mahalanobis import MahalanobisScore
+from donkey_aicc.calibration.nominal_distance import MahalanobisScore
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts import world_model_scorer
 from donkey_aicc.parts.frame_intake import FrameIntake

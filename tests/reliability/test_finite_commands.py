@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from donkey_aicc.car.wiring import add_aicc
-from donkey_aicc.faults.schedule import parse_schedule
+from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
-from donkey_aicc.parts.command_limits import CommandLimits
-from donkey_aicc.parts.governor_policy import GovernorPolicy
 from donkey_aicc.parts.injection_control import InjectionControl
-from donkey_aicc.parts.safety_governor import SafetyGovernor
+from donkey_aicc.parts.safety_governor import CommandLimits, GovernorPolicy, SafetyGovernor
 
 
 class Spiteful:

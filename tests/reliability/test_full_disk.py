@@ -11,11 +11,11 @@ from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.cli import main
 from donkey_aicc.files import write_json
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.pilot_file import save_pilot
-from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.nets.camera_nets import PilotNet
+from donkey_aicc.nets.vision_pilot import save_pilot
 from donkey_aicc.replay.movie import write_movie
 from donkey_aicc.replay.read_run import read_run
-from donkey_aicc.training.checkpoint import Position, save_checkpoint
+from donkey_aicc.training.exact_resume import Position, save_checkpoint
 from tests.monitor_under_test import add_calibrator, make_bundle
 from tests.replay.recorded_tub import write_tub
 from tests.synthetic_scores import synthetic_table

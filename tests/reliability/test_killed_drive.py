@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from donkey_aicc.car.last_drive import damage
+from donkey_aicc.car.start_checks import damage
 from donkey_aicc.tubs.find_tubs import read_tub
 from tests.car_under_test import make_car, start
 

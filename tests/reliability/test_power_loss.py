@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from donkeycar.parts.tub_v2 import TubWriter
 
-from donkey_aicc.car.last_drive import damage, say_last_drive
+from donkey_aicc.car.start_checks import damage, say_last_drive
 from donkey_aicc.parts.guarded_tub import GuardedTub
 from donkey_aicc.tubs.load import load_drives
 

@@ -17,7 +17,7 @@ from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.injection_control import InjectionControl
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
-from donkey_aicc.web.cockpit_feed import CockpitFeed
+from donkey_aicc.web.cockpit_exchange import CockpitFeed
 from tests.monitor_under_test import SETTINGS, make_bundle
 from tests.web import cockpit_under_test as web
 

@@ -6,7 +6,7 @@ import pytest
 from donkey_aicc.calibration.alarm_fit import fit_alarm
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.statistics import ScoreStatistics
-from donkey_aicc.replay.alarm_again import alarm_again
+from donkey_aicc.replay.score_run import alarm_again
 from tests.calibration.alarm_tables import alarm_table
 
 DARK = (150, 220)

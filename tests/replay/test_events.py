@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.replay.events import APART_S, find_events
 from donkey_aicc.replay.read_run import read_run
-from donkey_aicc.replay.run import Run
+from donkey_aicc.replay.run import APART_S, Run, find_events
 from tests.replay.recorded_tub import DANGER, FAULT, OUT, write_tub
 
 

@@ -11,10 +11,10 @@ from PIL import Image
 
 from donkey_aicc import cli
 from donkey_aicc.errors import AiccError
-from donkey_aicc.replay import mcap_file, movie, rerun_file
-from donkey_aicc.replay.html_file import write_html
+from donkey_aicc.replay import movie, viewer_files
 from donkey_aicc.replay.overlay import HEIGHT, WIDTH, Overlay
 from donkey_aicc.replay.read_run import read_run
+from donkey_aicc.replay.replay_page import write_html
 from tests.replay.recorded_tub import DANGER, FRAMES, write_tub, write_v1_tub
 
 
@@ -97,7 +97,7 @@ def test_the_html_file_stays_below_its_size_and_says_what_it_left_out(run, tmp_p
 def test_mcap_holds_every_record_for_foxglove(run, tmp_path):
     reader = pytest.importorskip("mcap.reader", reason="mcap is not installed: pip install 'donkey_aicc[mcap]'")
     for name in ("a.mcap", "b.mcap"):
-        mcap_file.write_mcap([run], tmp_path / name)
+        viewer_files.write_mcap([run], tmp_path / name)
     assert (tmp_path / "a.mcap").read_bytes() == (tmp_path / "b.mcap").read_bytes()
     with open(tmp_path / "a.mcap", "rb") as file:
         messages = [(schema.name, json.loads(message.data)) for schema, _, message in reader.make_reader(file).iter_messages()]
@@ -110,7 +110,7 @@ def test_mcap_holds_every_record_for_foxglove(run, tmp_path):
 
 def test_rerun_file_is_written_by_its_own_library(run, tmp_path):
     pytest.importorskip("rerun", reason="rerun-sdk is not installed: pip install 'donkey_aicc[rerun]'")
-    rerun_file.write_rerun([run], tmp_path / "drive.rrd")
+    viewer_files.write_rerun([run], tmp_path / "drive.rrd")
     assert (tmp_path / "drive.rrd").read_bytes()[:3] == b"RRF"
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from donkey_aicc.replay.packed import UNKNOWN, packed_numbers, packed_run, packed_words
 from donkey_aicc.replay.read_run import read_run
+from donkey_aicc.replay.replay_page import UNKNOWN, packed_numbers, packed_run, packed_words
 from tests.replay.recorded_tub import write_tub
 
 VALUES = st.one_of(st.floats(-1e6, 1e6, width=32), st.just(np.nan))

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.history import NO_HISTORY
-from donkey_aicc.nets.preprocess import ActionStats
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.preprocess import NO_HISTORY, ActionStats
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.tubs.drive import Drive, make_drive
 

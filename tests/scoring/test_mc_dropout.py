@@ -1,9 +1,9 @@
 import numpy as np
 import torch
 
+from donkey_aicc.nets.camera_nets import SafetyCNN
 from donkey_aicc.nets.preprocess import images_to_array
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.scoring.mc_dropout import McDropout
+from donkey_aicc.scoring.batch_scoring import McDropout
 
 
 def test_it_agrees_with_torchs_own_dropout(bundle, drive):

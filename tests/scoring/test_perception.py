@@ -3,7 +3,7 @@ import torch
 
 from donkey_aicc.nets.preprocess import images_to_array
 from donkey_aicc.nets.torch_runtime import TorchRuntime
-from donkey_aicc.scoring.perception import PerceptionScore
+from donkey_aicc.scoring.world_model_anomaly import PerceptionScore
 
 
 def test_rho_raw_is_the_mean_error_over_the_context(bundle, drive):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from donkey_aicc.scoring.ring import Ring
+from donkey_aicc.scoring.frame_stats import Ring
 
 
 def test_the_window_holds_the_last_values_in_order():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.faults.body import SOUND, Body
+from donkey_aicc.faults.protocols import SOUND, Body
 from donkey_aicc.simulator.world import World
 
 

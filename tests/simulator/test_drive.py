@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from donkey_aicc.faults.fault import make_fault
-from donkey_aicc.simulator.drivers import ExpertDriver, MixedDriver
+from donkey_aicc.simulator.drivers import Expert, ExpertDriver, MixedDriver
 from donkey_aicc.simulator.driving import Marshal, drive
-from donkey_aicc.simulator.expert import Expert
 from donkey_aicc.simulator.world import World
 
 

@@ -3,9 +3,8 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.simulator.drive_picture import draw_drive
 from donkey_aicc.simulator.tracks import make_track
-from donkey_aicc.simulator.view_from_above import OverheadCamera
+from donkey_aicc.simulator.view_from_above import OverheadCamera, draw_drive
 
 WIDTH = 500
 

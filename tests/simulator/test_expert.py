@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.simulator.camera import CameraConfig
-from donkey_aicc.simulator.expert import Expert
+from donkey_aicc.simulator.drivers import Expert
 from donkey_aicc.simulator.tracks import TRACK_NAMES
 from donkey_aicc.simulator.world import World
 

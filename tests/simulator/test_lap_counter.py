@@ -1,4 +1,4 @@
-from donkey_aicc.simulator.lap_counter import LapCounter
+from donkey_aicc.simulator.world import LapCounter
 
 
 def drive(counter: LapCounter, places, start_time: float = 0.0) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from donkey_aicc import channels
 from donkey_aicc.simulator.camera import CameraConfig
-from donkey_aicc.simulator.expert import Expert
-from donkey_aicc.simulator.simulator_part import SimulatorPart
+from donkey_aicc.simulator.drivers import Expert
+from donkey_aicc.simulator.driving import SimulatorPart
 from donkey_aicc.simulator.world import World
 
 SMALL = CameraConfig(width=32, height=24)

@@ -10,8 +10,7 @@ import pytest
 from donkeycar.parts.tub_v2 import Tub
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.simulator.record_drives import DrivePlan, plan_nominal, plan_protocol, record
-from donkey_aicc.simulator.tub_recording import KEYS
+from donkey_aicc.simulator.record_drives import KEYS, DrivePlan, plan_nominal, plan_protocol, record
 
 
 def records_of(path):

@@ -1,8 +1,8 @@
 import numpy as np
 
 from donkey_aicc.simulator.ground import make_ground
+from donkey_aicc.simulator.scenery import PIXELS_PER_METRE, make_walls, wall_offsets_m
 from donkey_aicc.simulator.tracks import make_track
-from donkey_aicc.simulator.walls import PIXELS_PER_METRE, make_walls, wall_offsets_m
 
 
 def colours_at(ground, xy: np.ndarray) -> np.ndarray:

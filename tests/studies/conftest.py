@@ -2,7 +2,7 @@
 
 import pytest
 
-from donkey_aicc.evaluation.conditions import evaluated_conditions
+from donkey_aicc.evaluation.methods_and_conditions import evaluated_conditions
 from donkey_aicc.scoring.score_table import concatenate
 from studies.evaluation_stage import add_imagined
 from studies.imagined_rows import ImaginedTable

@@ -2,10 +2,9 @@ import pytest
 import torch
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.history import LAGS, input_channels, without_past
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.nets.vae import VAE
+from donkey_aicc.nets.preprocess import LAGS, input_channels, without_past
 from studies.imagined_predictor import ImaginedPredictor
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.conditions import evaluated_conditions
 from donkey_aicc.evaluation.html_page import render_table
+from donkey_aicc.evaluation.methods_and_conditions import evaluated_conditions
 from donkey_aicc.evaluation.metrics import auroc, ece_top_label
 from donkey_aicc.evaluation.result_tables import base_predictor_table
 from studies.all_runs import read_runs

@@ -1,8 +1,7 @@
 """The measured strength of the protocols."""
 
 from donkey_aicc.faults.protocols import PROTOCOLS, SEVERITIES
-from donkey_aicc.simulator.drivers import ExpertDriver
-from donkey_aicc.simulator.expert import Expert
+from donkey_aicc.simulator.drivers import Expert, ExpertDriver
 from donkey_aicc.simulator.tracks import make_track
 from donkey_aicc.simulator.world import World
 from studies.protocol_strength import CASES, NOMINAL, Strength, disturbed_drive, grows, strength_of

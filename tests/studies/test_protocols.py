@@ -2,8 +2,8 @@
 
 import pytest
 
-from donkey_aicc.nets.pilot_file import save_pilot
-from donkey_aicc.nets.pilot_net import PilotNet
+from donkey_aicc.nets.camera_nets import PilotNet
+from donkey_aicc.nets.vision_pilot import save_pilot
 from studies.__main__ import main
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.training.checks import calibration_warnings, data_warnings, require_labels, vae_warnings
+from donkey_aicc.training.warnings_and_pictures import calibration_warnings, data_warnings, require_labels, vae_warnings
 
 
 def warned(warnings, text):

@@ -3,9 +3,8 @@
 import numpy as np
 import torch
 
-from donkey_aicc.nets.pilot_net import PilotNet
-from donkey_aicc.training.cloning import PilotRecipe, split_for_cloning, train_pilot
-from donkey_aicc.training.pilot_lessons import School, plan_lessons, teach
+from donkey_aicc.nets.camera_nets import PilotNet
+from donkey_aicc.training.cloning import PilotRecipe, School, plan_lessons, split_for_cloning, teach, train_pilot
 from donkey_aicc.training.trainer import Run
 from donkey_aicc.tubs.drive import make_drive
 

@@ -3,8 +3,7 @@ import torch
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.training.frames import FramePool
-from donkey_aicc.training.gate import dynamics_gate
-from donkey_aicc.training.rollouts import LatentPool
+from donkey_aicc.training.train_dynamics import LatentPool, dynamics_gate
 
 CPU = torch.device("cpu")
 

@@ -17,7 +17,7 @@ from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.pipeline import Plan, train_bundle
 from donkey_aicc.training.presets import preset_named
-from donkey_aicc.training.train_safety import label_weights, masked_bce
+from donkey_aicc.training.train_camera_nets import label_weights, masked_bce
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import torch
 from torch import nn
 
 from donkey_aicc.nets.bundle import survives_half
-from donkey_aicc.training.precision import round_weights
+from donkey_aicc.training.stages import round_weights
 
 
 def test_rounds_when_the_output_hardly_changes():

@@ -6,8 +6,7 @@ from donkey_aicc.nets.dynamics import LatentDynamics, Masks
 from donkey_aicc.nets.preprocess import ActionStats
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import PRESETS, preset_named
-from donkey_aicc.training.rollouts import LatentPool, roll_out
-from donkey_aicc.training.train_dynamics import DynamicsTask, set_latent_statistics
+from donkey_aicc.training.train_dynamics import DynamicsTask, LatentPool, roll_out, set_latent_statistics
 
 CPU = torch.device("cpu")
 

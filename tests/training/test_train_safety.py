@@ -4,13 +4,12 @@ import dataclasses
 import numpy as np
 import torch
 
-from donkey_aicc.nets.history import LAGS, input_channels, stacked, without_past
-from donkey_aicc.nets.preprocess import ActionStats
-from donkey_aicc.nets.safety_cnn import SafetyCNN
-from donkey_aicc.training.checkpoint import Position, load_checkpoint, save_checkpoint
+from donkey_aicc.nets.camera_nets import SafetyCNN
+from donkey_aicc.nets.preprocess import LAGS, ActionStats, input_channels, stacked, without_past
+from donkey_aicc.training.exact_resume import Position, load_checkpoint, save_checkpoint
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import PRESETS
-from donkey_aicc.training.train_safety import Past, SafetyTask, auroc_per_horizon, masked_bce, pool_labels
+from donkey_aicc.training.train_camera_nets import Past, SafetyTask, auroc_per_horizon, masked_bce, pool_labels
 from donkey_aicc.training.trainer import Run, fit
 
 CPU = torch.device("cpu")

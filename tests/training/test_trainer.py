@@ -12,7 +12,7 @@ from safetensors import safe_open
 from torch import nn
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.training.interrupt import saving_on_interrupt, stop_requested
+from donkey_aicc.training.exact_resume import saving_on_interrupt, stop_requested
 from donkey_aicc.training.presets import SafetySettings
 from donkey_aicc.training.trainer import Run, Task, fit
 

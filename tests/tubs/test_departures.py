@@ -7,8 +7,8 @@ import pytest
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.simulator.record_drives import plan_nominal, record
-from donkey_aicc.tubs.departures import check_half_width, departed_frames, departure_within
 from donkey_aicc.tubs.drive import make_drive
+from donkey_aicc.tubs.labels import check_half_width, departed_frames, departure_within
 from donkey_aicc.tubs.load import load_drives
 
 NOT_RECORDED = np.full(6, np.nan)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.tubs.apart import Dropped
 from donkey_aicc.tubs.drive import make_drive
+from donkey_aicc.tubs.near_duplicates import Dropped
 from donkey_aicc.tubs.split_units import choose_method
 from donkey_aicc.tubs.splits import Split, carve_validation, describe_split, drives_by_id, split_record, split_sequences
 

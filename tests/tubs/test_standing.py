@@ -4,7 +4,7 @@ import pytest
 from donkey_aicc.errors import AiccError
 from donkey_aicc.tubs.drive import make_drive
 from donkey_aicc.tubs.load import load_drives
-from donkey_aicc.tubs.standing import standing_frames
+from donkey_aicc.tubs.near_duplicates import standing_frames
 from tests.tubs.conftest import START_MS
 
 

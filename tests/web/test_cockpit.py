@@ -12,8 +12,7 @@ from tornado.httpclient import HTTPClientError
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.web import cockpit_hub, cockpit_socket
 from donkey_aicc.web.access import Access, RateLimit
-from donkey_aicc.web.cockpit_controls import Hold
-from donkey_aicc.web.cockpit_message import LARGEST_JPEG, heat_of, jpeg_of, plain
+from donkey_aicc.web.cockpit_exchange import LARGEST_JPEG, Hold, heat_of, jpeg_of, plain
 from tests.web.cockpit_under_test import TOKEN, Cockpit, client, served, tick
 
 

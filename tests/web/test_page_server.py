@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.web import bounded_server, page_server
+from donkey_aicc.web import access, page_server
 from donkey_aicc.web.page_server import Blob, Page, number, serve
 from tests.served_page import get, post, served
 
@@ -113,7 +113,7 @@ def test_files_outside_are_not_served(address, path):
 
 def test_a_large_body_is_refused_unread(address):
     with pytest.raises((urllib.error.URLError, ConnectionError)):
-        status, _ = post(address, "echo", b" " * (bounded_server.LARGEST_REQUEST + 1))
+        status, _ = post(address, "echo", b" " * (access.LARGEST_REQUEST + 1))
         raise ConnectionError(status)  # some systems deliver the refusal before they cut the line
 
 
@@ -128,7 +128,7 @@ def _asks(address, own="127.0.0.1"):
 
 def test_with_too_many_connections_the_loudest_loses_its_oldest(address):
     guest = _asks(address, "127.0.0.2")
-    loud = [_asks(address) for _ in range(bounded_server.MOST_CONNECTIONS + 4)]
+    loud = [_asks(address) for _ in range(access.MOST_CONNECTIONS + 4)]
     assert [_read(each) for each in loud[:5]] == [b""] * 5
     for each in (guest, loud[5], loud[-1]):
         each.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
