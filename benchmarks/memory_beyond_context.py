@@ -14,7 +14,7 @@ import torch
 
 from benchmarks.cold_start import memory_difference
 from donkey_aicc.calibration.calibrator_file import weights_fingerprint
-from donkey_aicc.evaluation.score_files import check_mark
+from donkey_aicc.evaluation.report import check_mark
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings

@@ -10,7 +10,7 @@ from donkey_aicc.calibration.augmented_drives import Augmented, build_augmented
 from donkey_aicc.calibration.calibrating import calibrate_bundle, calibration_drives
 from donkey_aicc.calibration.calibrator_file import weights_fingerprint
 from donkey_aicc.calibration.catalogue import DEFAULT_METHOD
-from donkey_aicc.evaluation.score_files import write_mark
+from donkey_aicc.evaluation.report import write_mark
 from donkey_aicc.faults.d_aug import FamilyLadder
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle

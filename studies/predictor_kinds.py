@@ -13,7 +13,7 @@ from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins
 from donkey_aicc.evaluation.tables import interval_cell
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.camera_nets import CHANNELS, SafetyCNN
+from donkey_aicc.nets.camera_nets import SAFETY_CHANNELS, SafetyCNN
 from donkey_aicc.nets.manifest import CONTEXT
 from donkey_aicc.nets.preprocess import LAGS, NO_HISTORY, ActionStats, input_channels
 from donkey_aicc.scoring.score_table import HORIZONS
@@ -76,7 +76,7 @@ def trained_logits(
     work: Path,
     settings: SafetySettings,
     seed: int,
-    channels: tuple[int, ...] = CHANNELS,
+    channels: tuple[int, ...] = SAFETY_CHANNELS,
 ) -> np.ndarray:
     """(N, K) of the held-out frames by a net trained on the split's training share."""
     train, validation, _ = carve_validation(split.train, seed, method=split.method)

@@ -1,6 +1,6 @@
-"""The fitted alarm of one grade: scales of the signs, hazard, thresholds. Part of calibrator.json, checked when it is loaded.
+"""The fitted alarm of one grade: scales of the signs, hazard, thresholds, and why it speaks in one line for a person.
 
-It says why it speaks in one line that a person understands (`reason`).
+It is part of calibrator.json and checked when it is loaded.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,8 @@
-"""When the alarm speaks: its promise, and persistence, levels, hysteresis. Pure: a score per frame in, a level out.
+"""When the alarm speaks: persistence, levels, hysteresis, a threshold with a promise. Pure: a score per frame in, a level out.
 
-The alarm's promise: how often it may be wrong, from whole nominal drives by split conformal prediction.
-
-The drives are the exchangeable units: with n of them, the chance that the next nominal drive goes beyond the k-th smallest of
-their largest scores is at most 1 - k / (n + 1), whatever the scores are. Nothing better than 1 / (n + 1) can be promised.
+The promise, how often it may be wrong, comes from whole nominal drives by split conformal prediction. The drives are the
+exchangeable units: with n of them, the chance that the next nominal drive goes beyond the k-th smallest of their largest scores
+is at most 1 - k / (n + 1), whatever the scores are. Nothing better than 1 / (n + 1) can be promised.
 """
 
 import math

@@ -1,6 +1,6 @@
 """The paper's calibrator: temperature scaling whose temperature grows with the anomaly scores (paper, Section IV).
 
-Shrinkage toward 0.5 by the anomaly scores: the ablation that works on probabilities instead of logits.
+And its ablation, which works on probabilities instead of logits: shrinkage toward 0.5 by the anomaly scores.
 """
 
 from collections.abc import Iterable

@@ -1,10 +1,8 @@
-"""How much an anomaly score shall count: the NLL as a function of the weights, and its minimiser.
+"""How much an anomaly score shall count: two losses as functions of the weights w >= 0, and their minimisers.
 
-NLL of T_eff = T_k exp(w . s) as a function of the weights w >= 0, and its minimiser.
-
-NLL of logit(c) = logit(p) / T_k * exp(-w . s) - b . s as a function of w and b, and its minimiser within a nominal budget.
-
-w heats: the prediction counts for less. b shifts: the frame is taken to be less safe than the prediction says.
+Heating: NLL of T_eff = T_k exp(w . s), the prediction counts for less. Heating and shifting: NLL of
+logit(c) = logit(p) / T_k * exp(-w . s) - b . s within a nominal budget; b shifts: the frame is taken to be less safe than the
+prediction says.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """What every calibrator offers: fit on a score table, map probabilities to confidence, store itself as JSON.
 
-Probabilities and logits, with the clipping and the checks that every calibrator shares.
+With the arithmetic of probabilities and logits that all of them share, and the one that has no confidence to give.
 """
 
 from abc import ABC, abstractmethod

@@ -1,8 +1,7 @@
 """calibrator.json in a bundle's folder: the fitted calibrator, how it was made, and which bundle it belongs to.
 
-What a fitted calibrator must mean, probed on a grid: a file can hold the right types and still turn confidence round.
-
-A monitor that says "sure" where it should say "careful" is worse than none, so the car refuses such a file at the start.
+What is loaded must also mean something: a file can hold the right types and still turn confidence round, so a calibrator is
+probed on a grid. A monitor that says "sure" where it should say "careful" is worse than none: the car refuses it at the start.
 """
 
 import hashlib

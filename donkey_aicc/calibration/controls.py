@@ -1,8 +1,8 @@
-"""Controls without which a low OOD calibration error means nothing: caution that knows of no anomaly at all.
+"""Rows that no car should drive with, and without which a low OOD calibration error means nothing.
 
-Recalibration while driving, by labels that arrive k steps late: what a car could do that always learns how it went.
-
-A class of its own: it needs labels at test time, which no car has without an overhead camera. It shows what they would be worth.
+Controls: caution that knows of no anomaly at all. Recalibration while driving, by labels that arrive k steps late: what a car
+could do that always learns how it went. It needs labels at test time, which no car has without an overhead camera, and shows
+what they would be worth.
 """
 
 from collections.abc import Callable

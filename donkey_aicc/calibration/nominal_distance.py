@@ -83,7 +83,7 @@ class MahalanobisScore:
     @classmethod
     def fit(cls, x: np.ndarray, regularisation: float = 1e-6, groups: np.ndarray | None = None) -> "MahalanobisScore":
         """x: (N, D) nominal rows. With groups (N,), the drive of each row, mu and sigma come from distances to the cloud of the
-        other drives and cover the next drive (`next_drive`)."""
+        other drives and cover the next drive (`next_drive_spread`)."""
         x = np.asarray(x, dtype=np.float64)
         if len(x) < 2 or not np.isfinite(x).all():
             raise AiccError(f"a distance needs at least 2 finite calibration rows, got {len(x)}, finite: {np.isfinite(x).all()}")

@@ -1,9 +1,8 @@
 """Calibrators that look at nothing but the probability: as it is, or through one fitted curve per horizon.
 
-Inductive Venn-Abers prediction (Vovk, Petej and Fedorova, 2015), one per horizon.
-
-For a frame with probability p the isotonic curve is fitted twice to the calibration frames and this frame, once taken as unsafe
-and once as safe; its own values are p0 and p1. One probability from both: p1 / (1 - p0 + p1), the one with the least regret.
+The curves end with inductive Venn-Abers prediction (Vovk, Petej and Fedorova, 2015). For a frame with probability p the isotonic
+curve is fitted twice to the calibration frames and this frame, once taken as unsafe and once as safe; its own values are p0 and
+p1. One probability from both: p1 / (1 - p0 + p1), the one with the least regret.
 """
 
 from abc import abstractmethod

@@ -1,11 +1,9 @@
 """Temperature scaling (Guo et al., 2017), one temperature per horizon, and two methods of others that build on it.
 
-Ensemble temperature scaling (Zhang, Kailkhura and Han, 2020): a mix of scaled, raw and undecided.
-
-Density-aware calibration (Tomani et al., 2023): hotter where the predictor's features are far from known ones.
-
-It is read in two ways. The paper's appendix divides the distance by mu + 2 sigma, which heats nominal frames too; the authors'
-code takes clip((d - mu) / (2 sigma)). Both are rows; a third (`dac_fitted` in the catalogue) fits the weight.
+- Ensemble temperature scaling (Zhang, Kailkhura and Han, 2020): a mix of scaled, raw and undecided.
+- Density-aware calibration (Tomani et al., 2023): hotter where the predictor's features are far from known ones. It is read in
+  two ways. The paper's appendix divides the distance by mu + 2 sigma, which heats nominal frames too; the authors' code takes
+  clip((d - mu) / (2 sigma)). Both are rows; a third (`dac_fitted` in the catalogue) fits the weight.
 """
 
 from typing import Any

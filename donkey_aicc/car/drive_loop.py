@@ -1,12 +1,9 @@
 """donkeycar's drive loop as we find it: where our parts belong in it, and two habits of it that are mended.
 
-Where our parts belong in a drive loop that is built already, read off the channels that its parts read and write.
-
-donkeycar's profile of the parts, without its memory of every tick: that grows by some 60 MB in an hour at 20 Hz.
-
-donkeycar's loop waits by the wall clock: put back by an hour in the middle of a tick, it would sleep for an hour.
-
-The last throttle would be sent all that time. A Raspberry Pi sets its clock whenever it finds a network.
+- Places are read off the channels that the parts of a loop that is built already read and write.
+- Its profile remembers every tick, which grows by some 60 MB in an hour at 20 Hz: it is kept short.
+- It waits by the wall clock: put back by an hour in the middle of a tick, it would sleep for an hour and send the last throttle
+  all that time. A Raspberry Pi sets its clock whenever it finds a network.
 """
 
 import time
@@ -92,13 +89,13 @@ def _touches(given: Sequence[str | None], names: Sequence[str]) -> bool:
     return any(name in names for name in given)
 
 
-TICKS = 4_000  # that are remembered, at least half of them
+PROFILE_TICKS = 4_000  # that are remembered, at least half of them
 
 
 class _Newest(list):  # type: ignore[type-arg]  # donkeycar takes slices of it
     def append(self, value: float) -> None:
-        if len(self) >= TICKS:
-            del self[: TICKS // 2]
+        if len(self) >= PROFILE_TICKS:
+            del self[: PROFILE_TICKS // 2]
         super().append(value)
 
 

@@ -176,14 +176,14 @@ def _block(bundle_line: str) -> str:
     return _BUNDLE.sub(lambda _: bundle_line, "".join(kept).rstrip() + "\n", count=1)
 
 
-FOLDERS = ("data", "models", "logs")
-FILES = ("manage.py", "config.py", "myconfig.py")
+CAR_FOLDERS = ("data", "models", "logs")
+CAR_FILES = ("manage.py", "config.py", "myconfig.py")
 OLD_SETTINGS = "myconfig.py.before-overwrite"
 
 
 def has_car(path: str | Path) -> bool:
     """Whether all files of a car are there already."""
-    return all((Path(path).expanduser() / name).is_file() for name in FILES)
+    return all((Path(path).expanduser() / name).is_file() for name in CAR_FILES)
 
 
 def create_car(path: str | Path, overwrite: bool = False) -> Path:
@@ -191,9 +191,9 @@ def create_car(path: str | Path, overwrite: bool = False) -> Path:
     folder = Path(path).expanduser()
     template = template_dir()
     try:
-        for name in FOLDERS:
+        for name in CAR_FOLDERS:
             (folder / name).mkdir(parents=True, exist_ok=True)
-        for name in FILES:
+        for name in CAR_FILES:
             _put(template / name, folder / name, overwrite)
     except OSError as error:
         raise AiccError(f"the car's folder {folder} cannot be made: {error}") from error

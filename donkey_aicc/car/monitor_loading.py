@@ -1,6 +1,6 @@
 """The models of this drive: the bundle, what runs it, and a calibrator for every grade that the drive may come to.
 
-Which grade of scoring this computer can do: measured at start, with the nets that will drive.
+Which grade of scoring this computer can do is measured at the start, with the nets that will drive.
 """
 
 import logging

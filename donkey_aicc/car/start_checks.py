@@ -1,10 +1,7 @@
-"""What is checked and said before the car moves.
+"""What is checked and said before the car moves: a mistake ends the program in one line, one line says what is on.
 
-Mistakes that end the program before the car moves, in one line each.
-
-A tub without a record: donkeycar makes one at every start, and cannot open it again. None is left or stands in the way.
-
-What the last drive left: a tub that lost its power in the middle of a write is said, and donkeycar does not go on with it.
+donkeycar makes a tub at every start and cannot open it again if no record was written: none such is left or stands in the way.
+A tub that lost its power in the middle of a write is said, and donkeycar does not go on with it.
 """
 
 import atexit
@@ -24,18 +21,18 @@ if TYPE_CHECKING:
     from donkey_aicc.car.monitor_loading import Monitor
     from donkey_aicc.parts.injection_control import InjectionControl
 
-HINT = "Press Record, and set RECORD_DURING_AI = True to record what the pilot does"
+RECORD_HINT = "Press Record, and set RECORD_DURING_AI = True to record what the pilot does"
 _BEGUN = ("manifest.json", "catalog_0.catalog", "catalog_0.catalog_manifest", "drive.json", "images")
 
 
-def is_empty(tub: Path) -> bool:
+def is_empty_tub(tub: Path) -> bool:
     """A tub that donkeycar has begun and never written to."""
     if not (tub / "manifest.json").is_file() or any(catalog.stat().st_size for catalog in tub.glob("*.catalog")):
         return False
     return not any((tub / "images").glob("*"))
 
 
-def inputs_of(tub: Path) -> list[str] | None:
+def tub_inputs(tub: Path) -> list[str] | None:
     """The channels that a tub was begun with; None where its manifest cannot be read."""
     try:
         stored = json_or_none(read_bounded(tub / "manifest.json", MAX_JSON_BYTES).split(b"\n")[0])
@@ -44,7 +41,7 @@ def inputs_of(tub: Path) -> list[str] | None:
     return stored if isinstance(stored, list) else None
 
 
-def clear(tub: Path) -> None:
+def clear_empty_tub(tub: Path) -> None:
     """Take away what donkeycar began; a file of the user's stays, and the folder with it."""
     for name in _BEGUN:
         path = tub / name
@@ -54,7 +51,7 @@ def clear(tub: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def leave_none(cfg: Any) -> None:
+def leave_no_empty_tub(cfg: Any) -> None:
     """When the program ends: say that nothing was recorded, and leave no tub that cannot be opened."""
     data = Path(cfg.DATA_PATH)
     before = set(data.glob("*/manifest.json"))
@@ -62,11 +59,11 @@ def leave_none(cfg: Any) -> None:
     def tidy() -> None:
         begun = [data, *(manifest.parent for manifest in data.glob("*/manifest.json") if manifest not in before)]
         for tub in begun:
-            if is_empty(tub):
-                clear(tub)
+            if is_empty_tub(tub):
+                clear_empty_tub(tub)
                 if tub != data and not any(tub.iterdir()):
                     tub.rmdir()
-                print(f"Nothing was recorded, so no tub is left in {tub}. {HINT}")
+                print(f"Nothing was recorded, so no tub is left in {tub}. {RECORD_HINT}")
 
     atexit.register(tidy)
 
@@ -75,7 +72,7 @@ _TAIL_BYTES = 1 << 16  # of a catalog: a record has about one thousand
 _MANIFEST_LINES = 5
 
 
-def damage(tub: Path) -> str:
+def tub_damage(tub: Path) -> str:
     """What is wrong with the end of a tub, as far as a short look shows it; empty if nothing is."""
     try:
         lines = read_bounded(tub / "manifest.json", MAX_JSON_BYTES).splitlines()
@@ -113,7 +110,7 @@ def say_last_drive(data: Path) -> None:
     """Before a drive: one line about the newest tub, if its end is damaged. Its other records are as they were."""
     tubs = [manifest.parent for manifest in data.glob("*/manifest.json")]
     newest = max(tubs, key=lambda tub: (tub / "manifest.json").stat().st_mtime, default=None)
-    found = damage(newest) if newest is not None else ""
+    found = tub_damage(newest) if newest is not None else ""
     if found:
         print(f"The last drive, {newest}, did not end properly: {found}. See what is left: donkey-aicc check {newest}")
 
@@ -190,15 +187,15 @@ def check_tub_takes(car: Assembly, inputs: list[str]) -> None:
     if getattr(car.cfg, "AUTO_CREATE_NEW_TUB", False) or not (tub / "manifest.json").is_file():
         say_last_drive(tub)
         return
-    if is_empty(tub):  # nothing is lost, and donkeycar could not go on with it either
-        clear(tub)
+    if is_empty_tub(tub):  # nothing is lost, and donkeycar could not go on with it either
+        clear_empty_tub(tub)
         return
-    if found := damage(tub):
+    if found := tub_damage(tub):
         raise AiccError(
             f"the tub in {car.cfg.DATA_PATH} did not end properly: {found}. donkeycar cannot add to it: see what is left with "
             "donkey-aicc check, and move it away, or set AUTO_CREATE_NEW_TUB = True in myconfig.py"
         )
-    if inputs_of(tub) != inputs:
+    if tub_inputs(tub) != inputs:
         raise AiccError(
             f"the tub in {car.cfg.DATA_PATH} was recorded with other channels, and donkeycar cannot add to it: "
             "move it away, or set AUTO_CREATE_NEW_TUB = True in myconfig.py"

@@ -29,7 +29,7 @@ from donkey_aicc.car.start_checks import (
     check_settings,
     check_tub_takes,
     given_inject,
-    leave_none,
+    leave_no_empty_tub,
     plain_errors,
     say_at_start,
 )
@@ -73,6 +73,6 @@ def add_aicc(
         keep_models_out_of_garbage_collection()
     all_inputs, all_types = car.tub_channels(inputs, types)
     check_tub_takes(car, all_inputs)
-    leave_none(cfg)
+    leave_no_empty_tub(cfg)
     say_at_start(car, injection, monitor)
     return all_inputs, all_types

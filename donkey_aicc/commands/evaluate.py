@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from donkey_aicc.commands.label_arguments import add_bundle_label_arguments, bundle_labels
 
 if TYPE_CHECKING:
-    from donkey_aicc.evaluation.score_files import ScoreFiles
+    from donkey_aicc.evaluation.report import ScoreFiles
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.tubs.drive import Drive
 
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.calibration.calibrator_file import load_calibrator
     from donkey_aicc.car.bundles import bundle_path
     from donkey_aicc.evaluation.early_warning import Driving
-    from donkey_aicc.evaluation.figures.fault_figures import NAME as CONTACT_SHEET
+    from donkey_aicc.evaluation.figures.fault_figures import SHEET_NAME as CONTACT_SHEET
     from donkey_aicc.evaluation.input_checks import check_counts
     from donkey_aicc.evaluation.report import check_report_folder, write_report
     from donkey_aicc.evaluation.study import evaluate
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 def _from_folder(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     from donkey_aicc.calibration.calibrator_file import weights_fingerprint
     from donkey_aicc.errors import ConfigError
-    from donkey_aicc.evaluation.score_files import load_scores
+    from donkey_aicc.evaluation.report import load_scores
 
     if args.nominal or args.ood:
         raise ConfigError("--scores-dir replaces --nominal and --ood; give one or the other")
@@ -93,9 +93,9 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     from donkey_aicc.calibration.calibrator_file import score_settings, weights_fingerprint
     from donkey_aicc.calibration.score_cache import score_once
     from donkey_aicc.errors import ConfigError
-    from donkey_aicc.evaluation.figures.fault_figures import NAME as CONTACT_SHEET
+    from donkey_aicc.evaluation.figures.fault_figures import SHEET_NAME as CONTACT_SHEET
     from donkey_aicc.evaluation.figures.fault_figures import contact_sheet
-    from donkey_aicc.evaluation.score_files import load_scores, save_scores
+    from donkey_aicc.evaluation.report import load_scores, save_scores
     from donkey_aicc.files import write_atomic
 
     settings, workers = score_settings(bundle), args.workers

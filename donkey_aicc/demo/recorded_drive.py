@@ -1,7 +1,4 @@
-"""What a tub says about one drive, in arrays, for pictures and movies.
-
-A short GIF of a drive: what the car saw on the left, where it was on the right.
-"""
+"""What a tub says about one drive, in arrays; and as a short GIF: what the car saw on the left, where it was on the right."""
 
 import math
 from collections.abc import Sequence

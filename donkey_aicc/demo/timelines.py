@@ -1,8 +1,7 @@
-"""The demo's drives over time: one as the monitor saw it, and one that the governor saved.
+"""The demo's drives over time.
 
-The monitor over time: certainty, rho, delta and |cte|, with the injected intervals shaded.
-
-A drive that a fault would have ended and the governor saves, beside the same drive without it.
+One as the monitor saw it: certainty, rho, delta and |cte|, with the injected intervals shaded. One that a fault would have
+ended and the governor saves, beside the same drive without it.
 """
 
 import math

@@ -1,6 +1,6 @@
-"""How good hazard and alarm are on drives that nobody fitted anything on: per condition, and as a table.
+"""How good warnings are on drives that nobody fitted anything on.
 
-How early low confidence warns of a departure from the track, and how often it warns for nothing.
+Hazard and alarm per condition and as a table; and how early low confidence warns of a departure, and how often for nothing.
 """
 
 from collections.abc import Mapping

@@ -106,14 +106,14 @@ def bounds_table(results: dict[str, Any]) -> Table:
     return Table("bounds", "How much nobody could know", columns, rows, note, first="Who")
 
 
-RANGE = (0.2, 0.8)  # of the worst case
-STEPS = 13
-DRAWS = 200
-SETTINGS = {
+SHARE_RANGE = (0.2, 0.8)  # of the worst case
+SHARE_STEPS = 13
+SHARE_DRAWS = 200
+SHARE_SETTINGS = {
     "as_driven": "as driven",
     "nominal": "share of nominal driving",
     "published": "published shares",
-    "worst": f"worst share from {RANGE[0]:g} to {RANGE[1]:g}, for each protocol",
+    "worst": f"worst share from {SHARE_RANGE[0]:g} to {SHARE_RANGE[1]:g}, for each protocol",
 }
 
 Share = float | np.ndarray | None  # None: as driven; an array has one share per horizon
@@ -161,13 +161,13 @@ def stress(
     Without a published share of every protocol there is no such setting.
     """
     odd = [condition for condition in conditions if condition.name != NOMINAL]
-    found: dict[str, Any] = {"range": list(RANGE), "settings": {}, "methods": {}}
+    found: dict[str, Any] = {"range": list(SHARE_RANGE), "settings": {}, "methods": {}}
     if not odd:
         return found
     settings = _settings(conditions, published)
-    found["settings"] = {name: SETTINGS[name] for name in settings}
+    found["settings"] = {name: SHARE_SETTINGS[name] for name in settings}
     rng = np.random.default_rng(seed)
-    counts = {condition.name: drawn_counts(rng, len(condition.table.sequences()), DRAWS) for condition in odd}
+    counts = {condition.name: drawn_counts(rng, len(condition.table.sequences()), SHARE_DRAWS) for condition in odd}
     fewest = min(drawn.shape[1] for drawn in counts.values())
     measured = {
         name: {s: _measure(studies, name, shares, conditions, counts) for s, shares in settings.items()} for name in names
@@ -190,17 +190,17 @@ def _settings(conditions: Sequence[Condition], published: Mapping[str, float]) -
     settings: dict[str, Shares] = {"as_driven": lambda protocol: [None], "nominal": lambda protocol: [nominal]}
     if {condition.name for condition in conditions[1:]} <= set(published):
         settings["published"] = lambda protocol: [published[protocol]]
-    settings["worst"] = lambda protocol: np.linspace(*RANGE, STEPS).tolist()
+    settings["worst"] = lambda protocol: np.linspace(*SHARE_RANGE, SHARE_STEPS).tolist()
     return settings
 
 
 def _measure(
     studies: Sequence[SplitStudy], method: str, shares: Shares, conditions: Sequence[Condition], counts: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(2,) mean over splits and protocols of the largest ECE and NLL over the shares, and (DRAWS, 2) of the same."""
+    """(2,) mean over splits and protocols of the largest ECE and NLL over the shares, and (SHARE_DRAWS, 2) of the same."""
     horizons, values = conditions[0].horizons, []
-    drawn = np.zeros((DRAWS, 2))
-    split = np.arange(DRAWS) % len(studies)
+    drawn = np.zeros((SHARE_DRAWS, 2))
+    split = np.arange(SHARE_DRAWS) % len(studies)
     for protocol, number_of_times in counts.items():
         for number, study in enumerate(studies):
             outcome = study.outcomes[method][protocol]

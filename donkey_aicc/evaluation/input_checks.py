@@ -1,6 +1,6 @@
-"""Mistakes in the data that would make an evaluation worthless, found before any long work.
+"""Mistakes in the data or in the choice of tubs that would make an evaluation worthless, found before any long work.
 
-Which calibration sequences each split gets. It needs their labels only, so it can be asked before anything is scored.
+Also which calibration sequences each split gets: that needs their labels only, so it can be asked before anything is scored.
 """
 
 from collections.abc import Mapping, Sequence

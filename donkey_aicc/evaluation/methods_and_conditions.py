@@ -1,8 +1,7 @@
-"""What is compared and on what: the rows of the calibration tables and the conditions in their columns.
+"""What is compared and on what.
 
-What is evaluated: the nominal test frames and, for each protocol, the frames that were driven under it.
-
-The rows of the calibration tables: which there are, what they belong to, and fitting all of them on one split.
+Conditions: the nominal test frames and, for each protocol, the frames that were driven under it. Methods: the rows of the
+calibration tables, what they belong to, and fitting all of them on one split.
 """
 
 from collections.abc import Mapping

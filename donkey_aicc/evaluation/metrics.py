@@ -1,8 +1,7 @@
 """Calibration and ranking metrics, each named after its definition (paper, appendix on metrics; docs/metrics.md).
 
-p is the probability of safe, y is 1 safe, 0 unsafe, NaN unknown (not counted). A metric that has no value says why.
-
-One number from many horizons: the trapezoid mean over k = 5..50 (paper, Section V-B).
+p is the probability of safe, y is 1 safe, 0 unsafe, NaN unknown (not counted). A metric that has no value says why. One number
+from many horizons is the trapezoid mean over k = 5..50 (paper, Section V-B).
 """
 
 from collections.abc import Callable

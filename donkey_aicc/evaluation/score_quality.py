@@ -1,10 +1,7 @@
 """How good the scores are, before any calibrator makes something of them.
 
-How well each score tells nominal frames from anomalous ones (paper, Section V-B, Q1).
-
-Does a score grow with the strength of the anomaly? The paper assumes it; here it is measured and failures are listed.
-
-How much the ridge in delta's covariance matters.
+How well each tells nominal frames from anomalous ones (paper, Section V-B, Q1). Whether it grows with the strength of the
+anomaly: the paper assumes it; here it is measured and failures are listed. How much the ridge in delta's covariance matters.
 """
 
 from collections.abc import Mapping, Sequence

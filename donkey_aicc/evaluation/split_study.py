@@ -1,9 +1,8 @@
-"""Everything that is measured on one random split of the calibration sequences.
+"""Everything that is measured on one random split of the calibration sequences; among it, what a score buys (the frontier).
 
-What a score buys: mean OOD ECE against nominal ECE while its weight grows from 0.
-
-One number on OOD data can always be lowered by heating every frame, at the price of nominal calibration. A score is worth
-something where its curve lies below that of uniform heating. All curves start from the same TTA probabilities and T_k.
+The frontier is mean OOD ECE against nominal ECE while a score's weight grows from 0. One number on OOD data can always be lowered
+by heating every frame, at the price of nominal calibration. A score is worth something where its curve lies below that of
+uniform heating. All curves start from the same TTA probabilities and T_k.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,7 @@
-"""A table that is written as CSV and shown on the page: the same cells in both; and whose numbers may stand beside ours.
+"""Numbers on their way to the reader.
 
-Numbers on their way into results.json: six significant digits, and never NaN but null with a reason.
+In results.json: six significant digits, and never NaN but null with a reason. In a table that is written as CSV and shown on the
+page: the same cells in both; and whose numbers may stand beside ours.
 """
 
 import csv

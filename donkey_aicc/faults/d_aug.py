@@ -3,10 +3,9 @@
 Eight visual families change pictures only. Three dynamics kinds change the relation between pictures, actions and time; none
 of them is noise, a frozen frame or a delay.
 
-Strengths of the visual D_aug families, set by how far the predictor's accuracy falls on calibration data.
-
-Mild corruption that hardly hurts the predictor teaches the calibrator that anomalies are harmless. So severities 1-5 stand
-for stated shares of the way from clean accuracy to near chance. No test protocol is looked at.
+Strengths of the visual families are set by how far the predictor's accuracy falls on calibration data: mild corruption that
+hardly hurts it teaches the calibrator that anomalies are harmless. So severities 1-5 stand for stated shares of the way from
+clean accuracy to near chance. No test protocol is looked at.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""From a fault's name to what plays it.
+"""From a fault's name to what plays it, and what to inject when, as a person writes it: `dark:3`, `bias:2@10s-25s,blur:4@lap2`.
 
-What to inject and when, as a person writes it: `dark:3`, `bias:2@10s-25s,blur:4@lap2`.
+A fault asked for while the user drives waits for the pilot, but not for ever: minutes later nobody expects it any more.
 """
 
 import logging

@@ -1,8 +1,7 @@
 """What the faults do: to the frames of the camera, and to the commands between the pilot and the drive train.
 
-Faults on the camera side. Each takes a frame (H, W[, C]) and hands out a new array: the camera's own is never written to.
-
-Faults between the pilot and the drive train: (steering, throttle) in, what the drive train really gets out.
+On the camera side each takes a frame (H, W[, C]) and hands out a new array: the camera's own is never written to. On the other
+side (steering, throttle) go in, and what the drive train really gets comes out.
 """
 
 from collections import deque

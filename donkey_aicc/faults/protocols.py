@@ -1,10 +1,7 @@
-"""The four test protocols and what each severity means, in one table of physically named parameters.
+"""The four test protocols and what each severity means, in one table of physically named parameters; and all other faults.
 
-Faults to learn from, driven in closed loop, and the registry of all faults by name.
-
-None shares a family with the four test protocols. How the severities were set stands in docs/injection.md.
-
-What a fault does to the car itself, not to its pictures or commands: only a simulated car can be broken like this.
+Those are to learn from, driven in closed loop; none shares a family with the test protocols. How the severities were set stands
+in docs/injection.md. Some change the car itself, not its pictures or commands: only a simulated car can be broken like this.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """What the person said, in a file that only grows: a crash or kill -9 loses at most the answer that was being given.
 
-Answers from a table, for scripts and tests: a label file or a file with the column answer stands in for the person.
+For scripts and tests a table stands in for the person: a label file, or a file with the column answer.
 """
 
 import csv

@@ -1,12 +1,9 @@
-"""The quick classifier: kernel logistic regression on the answered frames, refitted every few answers.
+"""The quick classifier: fitted on the answered frames, judged on them, and what it should be told next.
 
-Far from every answered frame the kernel vanishes and only the classes' shares are left: such a frame is not sure.
-
-How right the quick classifier is, measured on answers of blocks of time that it was not fitted on.
-
-Which frame to ask for next: first spread over the drive, then where the classifier is unsure or neighbours disagree.
-
-Every third question stays spread over the drive: on those the accuracy is measured, and they find what nobody thought of.
+Kernel logistic regression, refitted every few answers. Far from every answered frame the kernel vanishes and only the classes'
+shares are left: such a frame is not sure. How right it is, is measured on answers of blocks of time that it was not fitted on.
+The next question is first spread over the drive, then where the classifier is unsure or neighbours disagree. Every third stays
+spread over the drive: on those the accuracy is measured, and they find what nobody thought of.
 """
 
 from collections.abc import Iterable

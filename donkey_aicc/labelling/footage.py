@@ -1,6 +1,6 @@
-"""All frames of the tubs in one row: position 0..N-1, what stands where, and what was parked.
+"""All frames of the tubs in one row: position 0..N-1, what stands where, what was parked, and what a frame looks like.
 
-What a frame looks like, in some dozens of numbers: of no track in particular, or of a bundle's world model.
+A frame's looks are some dozens of numbers: of no track in particular, or of a bundle's world model.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """The labelling page: which requests its files make, and what of a session answers them.
 
-Pictures for the page: frames as the camera stored them, side by side in one JPEG, so that a clip is one request.
+Its pictures are frames as the camera stored them, side by side in one JPEG, so that a clip is one request.
 """
 
 from collections.abc import Sequence

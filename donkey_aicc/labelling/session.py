@@ -1,6 +1,7 @@
-"""One labelling, from the first question to the label file; the page and the command line both drive it.
+"""One labelling, from the first question to the label file and what came out of it, in words.
 
-The label file: one row per usable frame, with where its label comes from and how sure it is.
+The page and the command line both drive it. The file has one row per usable frame: its label, where that comes from and how
+sure it is.
 """
 
 import csv

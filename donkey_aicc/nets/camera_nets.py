@@ -1,10 +1,8 @@
 """The nets that look at camera frames: the world model's VAE, the safety predictor, and the pilot.
 
-Convolutional VAE: 64x64 camera frames <-> a 64x4x4 latent map (the e and d of the world model).
-
-Safety predictor g: a camera frame, or a few with their steering -> one logit per horizon ("still safe k steps from now?").
-
-End-to-end pilot: one camera frame -> steering and throttle.
+- VAE: 64x64 camera frames <-> a 64x4x4 latent map (the e and d of the world model).
+- Safety predictor g: a camera frame, or a few with their steering -> one logit per horizon ("still safe k steps from now?").
+- End-to-end pilot: one camera frame -> steering and throttle.
 """
 
 from collections.abc import Mapping
@@ -110,10 +108,10 @@ class VAE(nn.Module):
         return self.decode(self.encode(x)[0])
 
 
-DROPOUT = 0.3
+SAFETY_DROPOUT = 0.3
 # Most of the parameters are in the first fully connected layer. Convolutions twice as wide would cost the control path more than
 # twice as much, for each of the augmented views, and predict no better (studies/log.md).
-CHANNELS = (16, 32, 64, 288)
+SAFETY_CHANNELS = (16, 32, 64, 288)
 
 
 def _block(inputs: int, outputs: int) -> nn.Sequential:
@@ -130,14 +128,14 @@ class SafetyCNN(nn.Module):
     that distance- and norm-based methods read.
     """
 
-    def __init__(self, horizons: int = 11, channels: tuple[int, ...] = CHANNELS, inputs: int = 3) -> None:
+    def __init__(self, horizons: int = 11, channels: tuple[int, ...] = SAFETY_CHANNELS, inputs: int = 3) -> None:
         super().__init__()
         self.inputs = inputs
         self.convolutions = nn.Sequential(*(_block(*pair) for pair in pairwise((inputs, *channels))))
         self.first = nn.Linear(channels[-1] * 4 * 4, 512)
         self.second = nn.Linear(512, FEATURE_SIZE)
         self.third = nn.Linear(FEATURE_SIZE, horizons)
-        self.dropout = nn.Dropout(DROPOUT)
+        self.dropout = nn.Dropout(SAFETY_DROPOUT)
 
     def seen(self, x: Tensor) -> Tensor:
         """x: (B, C, 64, 64) -> (B, 512), all before the first dropout."""
@@ -150,7 +148,7 @@ class SafetyCNN(nn.Module):
         return torch.relu(self.first(self.convolutions(x).flatten(1)))
 
     def features_and_logits(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """x: (B, C, 64, 64), C = 3 frames in [0, 1] or as `history.stacked` makes it -> features (B, 128) >= 0, logits (B, K)."""
+        """x: (B, C, 64, 64), C = 3 frames in [0, 1] or as `stacked` makes it -> features (B, 128) >= 0, logits (B, K)."""
         hidden = self.dropout(self.seen(x))
         features = torch.relu(self.second(hidden))
         return features, self.third(self.dropout(features))
@@ -166,7 +164,7 @@ def convolution_channels(state: Mapping[str, Tensor]) -> tuple[int, ...]:
     Weights of some other net get the usual widths, so that loading them says what does not fit.
     """
     found = tuple(len(weight) for name, weight in sorted(state.items()) if name.startswith("convolutions.") and weight.dim() == 4)
-    return found if len(found) == len(CHANNELS) else CHANNELS
+    return found if len(found) == len(SAFETY_CHANNELS) else SAFETY_CHANNELS
 
 
 def input_width(state: Mapping[str, Tensor]) -> int:

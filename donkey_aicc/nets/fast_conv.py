@@ -1,13 +1,11 @@
-"""Convolutions that give the same numbers faster: for the car and for scoring.
+"""Convolutions that give the same numbers faster.
 
-3x3 convolution on a 4x4 map with a quarter of the multiplications: Winograd's F(4x4, 3x3).
+A 3x3 convolution on a 4x4 map with a quarter of the multiplications: Winograd's F(4x4, 3x3). The zero-padded 4x4 map is exactly
+one 6x6 tile, so the convolution becomes 36 small matrix products. On a CPU that is about 2.5x faster than the direct
+convolution, forwards and backwards; the result differs by rounding only. Layout: positions first, (16, B, C),
+position = 4 * row + column.
 
-The zero-padded 4x4 map is exactly one 6x6 tile, so the convolution becomes 36 small matrix products. On a CPU that
-is about 2.5x faster than the direct convolution, forwards and backwards; the result differs by rounding only.
-
-Layout here: positions first, (16, B, C), position = 4 * row + column.
-
-A copy of a convolutional net that gives the same numbers faster: for the car and for scoring, not for training.
+And a faster copy of a whole convolutional net: for the car and for scoring, not for training.
 """
 
 import copy

@@ -1,10 +1,8 @@
-"""From a camera frame and a command to model input; the same code trains, scores and drives.
+"""From camera frames and commands to model input; the same code trains, scores and drives.
 
-What a safety predictor with history looks at: a few frames of the last moments and the steering sent with them.
-
-The same code stacks the input while training, scoring and driving. At the start of a sequence, where the past is missing, the
-first frame and its steering stand for it. The throttle is left out: on the car a governor may still lower it after the
-prediction, and a replayed tub would then show the net something else than the car did.
+A safety predictor with history looks at a few frames of the last moments and the steering sent with them. At the start of a
+sequence, where the past is missing, the first frame and its steering stand for it. The throttle is left out: on the car a
+governor may still lower it after the prediction, and a replayed tub would then show the net something else than the car did.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Runtime: the nets of a bundle with numpy arrays in and out. The same interface on ONNX Runtime (the car) and on torch.
 
-BundleFolder: what a bundle says about itself and where its files are; needs no torch.
+It starts from a BundleFolder, which says what a bundle is and where its files are, and needs no torch.
 """
 
 import hashlib
@@ -124,7 +124,7 @@ class Runtime(ABC):
 
     @abstractmethod
     def predict(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The safety predictor's features (B, 128) and logits (B, K). images: (B, C, 64, 64), see `history.stacked`."""
+        """The safety predictor's features (B, 128) and logits (B, K). images: (B, C, 64, 64), see `preprocess.stacked`."""
 
     @abstractmethod
     def command(self, action: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
-"""What stands behind the calibration page: frames to look at, the marker's colour from a click, a preview, the saved file.
+"""The calibration page for the overhead camera, and the session behind it that answers the requests of its files.
 
-The calibration page for the overhead camera: which requests its files make, and what of a session answers them.
+Frames to look at, the marker's colour from a click, a preview, the saved file.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """From pixels of the overhead video to metres on the floor and back.
 
-Radial lens distortion with one coefficient, and how to measure it from something straight in the picture.
+The lens bends the picture: radial distortion with one coefficient, measured from something straight in it.
 """
 
 import math

@@ -1,6 +1,7 @@
-"""The whole way from a video to a label file and its report.
+"""The whole way from a video to a label file, a report and a picture.
 
-How good overhead labels are: figures for a machine, a short text for a person, and what looks wrong in words.
+The report says how good the labels are: figures for a machine, a short text for a person, and what looks wrong in words. The
+picture shows the tracked path over the track, on a frame of the video.
 """
 
 import math

@@ -1,6 +1,6 @@
 """The car's path from the video: frames -> blobs -> tracklets -> the one chain that is the car.
 
-Blobs joined over time into short certain pieces of path (tracklets), and the best chain of them: the car.
+Tracklets are blobs joined over time into short certain pieces of path; the best chain of them is the car.
 """
 
 import math

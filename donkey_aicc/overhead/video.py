@@ -1,6 +1,6 @@
-"""Reading a video: size, rate, one frame for a person to look at, all frames with their times.
+"""Reading a video: size, rate, one frame for a person to look at, all frames with their times, and blobs.
 
-Everything in one frame that could be the marker: searched in a small picture, measured in the full one.
+Blobs are everything in one frame that could be the marker: searched in a small picture, measured in the full one.
 """
 
 import math

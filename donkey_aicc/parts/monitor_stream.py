@@ -1,6 +1,6 @@
 """The scorer's work without its thread: frames in order in, normalised scores and a state out.
 
-Backlog: the frames that wait for the scorer, and what a computer does that is too slow for all of them. No threads here.
+The backlog holds the frames that wait for it, and knows what a computer does that is too slow for all of them.
 """
 
 import math

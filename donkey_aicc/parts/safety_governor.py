@@ -1,8 +1,6 @@
-"""SafetyGovernor: slows or stops the pilot's car while the alarm says so.
+"""SafetyGovernor: slows or stops the pilot's car while the alarm says so. CommandLimits: the last part before the drive train.
 
-What the governor does, frame by frame: pure policy, no donkeycar.
-
-CommandLimits: the last of our parts before the drive train.
+What the governor does, frame by frame, is a pure policy that knows nothing of donkeycar.
 """
 
 import logging

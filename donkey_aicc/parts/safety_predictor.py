@@ -1,8 +1,7 @@
 """SafetyPredictor: from a camera frame, or the last few, to the probability that the car is still safe k steps from now.
 
-TTA: the safety prediction averaged over slightly altered views of the frame, in one batched pass.
-
-The drive loop's predictions go first: two busy cores share caches and memory, and slow each other down by half.
+TTA: the same averaged over slightly altered views of the frame, in one batched pass. Both go before the scorer (`RightOfWay`):
+two busy cores share caches and memory, and slow each other down by half.
 """
 
 import contextlib

@@ -10,7 +10,7 @@ import numpy as np
 from donkey_aicc import channels
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.preprocess import IMAGE_SIZE
-from donkey_aicc.replay.run import SCORE_COLUMNS, Run
+from donkey_aicc.replay.run import SCORE_COLUMNS, VECTORS, Run
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.simulator.tracks import make_track
 from donkey_aicc.tubs.drive import make_drive
@@ -22,7 +22,6 @@ from donkey_aicc.tubs.tub_contents import Record, TubContents, number, numbers, 
 from donkey_aicc.web.cockpit_exchange import SHOWN
 
 TEXTS = ("mode", "status", "grade", "alarm", "reason", "action")
-VECTORS = ("p_safe", "p_tta", "confidence", "hazard")
 ELSEWHERE = ("image", "recording", "records", "inject_protocol")  # read in another way, or of no use here
 LONGEST_STEP_S, PAUSE_S = 1.0, 1.5  # a longer pause between two records is shown as one of this length
 LONGEST_TEXT, LONGEST_VECTOR = 200, 64

@@ -1,8 +1,7 @@
-"""The replay page: which requests its files make, and what of the runs answers them.
+"""The replay page: served beside a command, or as one self-contained HTML file to send to somebody.
 
-A run as compact JSON: numbers as 16 bits in base64, words by number. The page and the self-contained file read the same.
-
-One self-contained HTML file: the replay page with its scripts, the series and the pictures in it, to send to somebody.
+Both read a run as compact JSON: numbers as 16 bits in base64, words by number. In the file the scripts, the series and the
+pictures are inside; a server answers the requests that the page's files make.
 """
 
 import base64

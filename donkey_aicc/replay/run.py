@@ -1,6 +1,6 @@
 """Run: one recorded drive as columns with one row per record, named as in the live cockpit.
 
-The moments worth looking at, found in a run: departures, alarms, faults, disagreement, and the worst frames.
+And the moments worth looking at in it: departures, alarms, faults, disagreement, and the worst frames.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +13,7 @@ import numpy as np
 from donkey_aicc.errors import AiccError
 
 SCORE_COLUMNS = ("p_safe", "p_tta", "confidence", "rho", "delta")
+VECTORS = ("p_safe", "p_tta", "confidence", "hazard")  # one number per horizon
 ABOUT_S = 1.0  # the dial and the events look at the horizon nearest to this
 
 

@@ -1,6 +1,6 @@
 """Scores of a run by a bundle, computed on the spot or found among those computed earlier for the same pictures and weights.
 
-What a bundle's alarm would have said during a recorded drive, by the very code that runs on the car.
+And what the bundle's alarm would have said during the drive, by the very code that runs on the car.
 """
 
 import os

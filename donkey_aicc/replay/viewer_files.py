@@ -1,8 +1,6 @@
-"""A run for the viewers of others: .mcap for Foxglove, .rrd for Rerun.
+"""A run for viewers that others made, each written with its own library.
 
-A run as .mcap for Foxglove, written with MCAP's own library: JSON messages with Foxglove's schemas.
-
-A run as .rrd for the Rerun viewer, written with Rerun's own library.
+.mcap for Foxglove: JSON messages with Foxglove's schemas. .rrd for Rerun.
 """
 
 import base64
@@ -17,7 +15,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.files import atomic_path
 from donkey_aicc.replay.pictures import jpeg_of_row
 from donkey_aicc.replay.replay_page import HIDDEN
-from donkey_aicc.replay.run import Run, find_events
+from donkey_aicc.replay.run import VECTORS, Run, find_events
 
 _STAMP = {"type": "object", "title": "time", "properties": {"sec": {"type": "integer"}, "nsec": {"type": "integer"}}}
 _TEXT, _NUMBER = {"type": "string"}, {"type": "number"}
@@ -109,7 +107,6 @@ def moment_of(run: Run, row: int) -> dict[str, Any]:
 
 CHUNK = 200  # pictures that are sent together
 NUMBERS = ("rho", "delta", "steering", "throttle", "cte", "speed", "inject_severity", "scores_age_s")
-VECTORS = ("p_safe", "p_tta", "confidence", "hazard")
 
 
 def rerun_library() -> Any:

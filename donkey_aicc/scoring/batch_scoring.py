@@ -2,9 +2,7 @@
 
 Sequences run as lanes of one StreamScorer that start together; a lane is dropped when its sequence ends. A frame's
 scores depend on its own sequence and frame number only: other lanes, groups or workers change them by float rounding
-at most (below 1e-5).
-
-MC dropout of the safety predictor: spread of its probability over dropout samples of the fully connected part.
+at most (below 1e-5). Only here: MC dropout, the spread of the predictor's probability over dropout samples.
 """
 
 from collections.abc import Callable, Sequence

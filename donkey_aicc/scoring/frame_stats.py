@@ -1,8 +1,7 @@
 """Plain numbers of every single frame: how bright, how sharp, how it moved. What the alarm looks at over short windows.
 
-They have no memory beyond the frame before, so that what they tell of a fault is over when the fault is.
-
-The last n values of a stream, always as one ordered, contiguous window.
+They have no memory beyond the frame before, so that what they tell of a fault is over when the fault is. Whoever needs more
+keeps the last n values of a stream in a ring: always one ordered, contiguous window.
 """
 
 import numpy as np

@@ -84,7 +84,7 @@ def input_views(x: np.ndarray, rng: np.random.Generator, views: int = VIEWS) -> 
 
 
 def predict_tta(runtime: Runtime, images: np.ndarray, rng: np.random.Generator, views: int = VIEWS) -> TTAPrediction:
-    """All views of all frames in one pass of the predictor. images: (B, C, 64, 64) as `history.stacked` makes them."""
+    """All views of all frames in one pass of the predictor. images: (B, C, 64, 64) as `preprocess.stacked` makes them."""
     batch = input_views(images, rng, views)
     features, logits = runtime.predict(batch.reshape(-1, *images.shape[1:]))
     p = sigmoid(logits).reshape(len(images), views, -1)

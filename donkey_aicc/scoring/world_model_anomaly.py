@@ -1,8 +1,7 @@
 """The two anomalies that the world model sees.
 
-Perception anomaly: how badly the world model redraws what the camera sees (paper, Section IV).
-
-Dynamics anomaly, the world model's share: how much S dropout samples disagree about the next K steps.
+Perception: how badly it redraws what the camera sees (paper, Section IV). Dynamics, its share: how much S dropout samples
+disagree about the next K steps.
 """
 
 from collections.abc import Callable

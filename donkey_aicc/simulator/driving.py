@@ -1,10 +1,7 @@
-"""The simulated world, driven: by a driver without the vehicle loop, or by donkeycar's loop as one of its parts.
+"""The simulated world, driven: without the vehicle loop, or by donkeycar's own loop as one of its parts.
 
-A drive in the simulated world without the vehicle loop: a driver, perhaps a fault, and a marshal who puts the car back.
-
-Each tick is what a tub record holds: the frame as the driver saw it, what was sent, and where the car was at that moment.
-
-The simulator as a donkeycar part: camera, drivetrain and location in one.
+Without: a driver, perhaps a fault, and a marshal who puts the car back. Each tick is what a tub record holds: the frame as the
+driver saw it, what was sent, and where the car was at that moment. As a part: camera, drivetrain and location in one.
 """
 
 import logging

@@ -1,6 +1,7 @@
-"""The light in the room: another brightness and colour on every drive, clouds while driving, lamps and shadows by place.
+"""The light in the room, and what the camera's own electronics make of it.
 
-What the camera's own electronics do to a picture: exposure time, gain and white balance, each late.
+Another brightness and colour on every drive, clouds while driving, lamps and shadows by place; exposure time, gain and white
+balance, each late.
 """
 
 import math

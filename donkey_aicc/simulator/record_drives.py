@@ -1,6 +1,6 @@
 """Records whole sets of simulated drives as tubs: the data that training, calibration and evaluation start from.
 
-Writes simulated drives into normal donkeycar tubs, stamped with simulated time.
+They are normal donkeycar tubs, stamped with simulated time.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """A track's painted floor and walls, made once and shared by every camera that looks at it.
 
-What the four walls look like: paint, skirting board, pictures, doors, windows and furniture.
+The four walls have paint, skirting boards, pictures, doors, windows and furniture; ground.py paints the floor.
 """
 
 from dataclasses import dataclass

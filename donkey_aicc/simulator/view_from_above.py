@@ -1,7 +1,4 @@
-"""The world seen from the ceiling: the floor, and the car with a coloured marker on its roof.
-
-A whole drive as one picture: the track from above with the path coloured by a value.
-"""
+"""The world seen from the ceiling: the floor, the car with a coloured marker on its roof, and a whole drive as one picture."""
 
 import math
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The simulated world: commands in, one tick of time, what the car then sees and where it is.
 
-Counting laps by sectors, so that cutting across or wobbling on the start line counts nothing.
+Laps are counted by sectors, so that cutting across or wobbling on the start line counts nothing.
 """
 
 import math

@@ -1,9 +1,8 @@
 """Cloning: the vision pilot learns to send what the recorded driver sent.
 
-How the shipped pilot learns: clone the expert, let the pilot drive, ask the expert what it should have done, repeat.
-
-Every frame it learns from goes through a normal tub, so that the last step (`train-pilot` on those tubs) is what anyone
-can do with tubs of their own.
+The shipped pilot goes to school: clone the expert, let the pilot drive, ask the expert what it should have done, repeat. Every
+frame it learns from goes through a normal tub, so that the last step (`train-pilot` on those tubs) is what anyone can do with
+tubs of their own.
 """
 
 import shutil

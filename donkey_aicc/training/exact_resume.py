@@ -1,10 +1,8 @@
 """A long training that is stopped and goes on as if nothing had happened.
 
-Random numbers of training depend only on (seed, stage, epoch, step): nothing to save, exact to resume.
-
-Checkpoints of a running training: one safetensors file per stage, replaced atomically, nothing pickled.
-
-Ctrl-C and SIGTERM during training: finish the step, save, then stop. A second Ctrl-C stops at once.
+- Random numbers depend only on (seed, stage, epoch, step): nothing to save, exact to resume.
+- Checkpoints: one safetensors file per stage, replaced atomically, nothing pickled.
+- Ctrl-C and SIGTERM: finish the step, save, then stop. A second Ctrl-C stops at once.
 """
 
 import hashlib

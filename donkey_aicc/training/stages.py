@@ -1,6 +1,6 @@
 """The three trainings in order, and what is measured of the finished nets.
 
-Rounding finished weights to 16 bits, which halves the bundle, where the outputs show that it costs nothing.
+Finished weights are rounded to 16 bits, which halves the bundle, where the outputs show that it costs nothing.
 """
 
 from collections.abc import Callable

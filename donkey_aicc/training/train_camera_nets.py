@@ -1,10 +1,8 @@
 """Training of the nets that look at camera frames.
 
-VAE: squared error per pixel plus a little KL, which keeps the latent near unit scale for the dynamics net.
-
-Safety CNN: binary cross-entropy over all horizons at once; a frame without a label at a horizon does not count there.
-
-Clean frames only and no photometric augmentation: a net that had seen the shifts would hide what calibration must handle.
+VAE: squared error per pixel plus a little KL, which keeps the latent near unit scale for the dynamics net. Safety CNN: binary
+cross-entropy over all horizons at once; a frame without a label at a horizon does not count there. Clean frames only and no
+photometric augmentation: a net that had seen the shifts would hide what calibration must handle.
 """
 
 from collections.abc import Sequence as Listing

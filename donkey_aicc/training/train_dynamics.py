@@ -1,11 +1,7 @@
 """Dynamics: predict cached latents open-loop, with teacher forcing fading out and the predicted stretch growing.
 
-Windows of cached latents and rolling the dynamics net over them.
-
-The dynamics gate: is a rollout better than repeating the last frame and than always saying the mean frame?
-
-A net that is not has learned nothing that its uncertainty could be read from, so the rollout features of delta are
-flagged when the gate fails.
+The gate asks whether a rollout is better than repeating the last frame and than always saying the mean frame. A net that is not
+has learned nothing that its uncertainty could be read from, so the rollout features of delta are flagged when the gate fails.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,8 @@
-"""What a person looks at to judge a training: warnings, curves, and the world model's pictures.
+"""What a person looks at to judge a training.
 
-Plain warnings for the usual mistakes, said before hours are spent or right after a net has gone wrong.
-
-Training curves: one CSV per stage, one picture of all, a line of text per epoch.
-
-Contact sheets that show at a glance whether the world model has learned the road: real above predicted.
+- Plain warnings for the usual mistakes, said before hours are spent or right after a net has gone wrong.
+- Curves: one CSV per stage, one picture of all, a line of text per epoch.
+- Contact sheets that show at a glance whether the world model has learned the road: real above predicted.
 """
 
 import csv

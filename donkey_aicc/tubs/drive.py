@@ -11,6 +11,8 @@ import numpy as np
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.preprocess import IMAGE_SIZE
 
+FULL_LENGTH = 150  # 100 frames of context and 50 ahead: a shorter sequence never has a full score and all labels
+
 
 @dataclass(frozen=True, eq=False)
 class Drive:

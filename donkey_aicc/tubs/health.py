@@ -4,11 +4,11 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from donkey_aicc.tubs.drive import FULL_LENGTH
 from donkey_aicc.tubs.timeline import Cut, cut_counts
 from donkey_aicc.tubs.tub_contents import FATAL, LOSS, Finding
 
 USABLE, USABLE_WITH_LOSSES, UNUSABLE = 0, 1, 2
-FULL_LENGTH = 150  # 100 frames of context and 50 ahead: a shorter sequence never has a full score and all labels
 VERDICTS = ("usable", "usable with losses", "unusable")
 
 

@@ -1,11 +1,8 @@
 """Pictures that are nearly the same: on two sides of a split, or of a car that stands.
 
-Keeps the sides of a split apart: a guard in time within a session, and no near-duplicate picture on two sides.
-
-What stands in the way is left out of the side that can spare it: the sides are given in order of precedence, and a frame too
-close to a frame of an earlier side goes.
-
-Frames in which the car does not drive: its picture stands still. Good for nothing in training, and easy to find.
+The sides of a split are kept apart: a guard in time within a session, and no near-duplicate picture on two sides. What stands
+in the way is left out of the side that can spare it: the sides are given in order of precedence, and a frame too close to a
+frame of an earlier side goes. Frames in which the car stands are good for nothing in training, and easy to find.
 """
 
 from collections.abc import Sequence as Listing

@@ -8,7 +8,7 @@ import numpy as np
 
 from donkey_aicc.errors import ConfigError, one_of
 from donkey_aicc.nets.manifest import CONTEXT
-from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.tubs.drive import FULL_LENGTH, Drive
 from donkey_aicc.tubs.near_duplicates import runs_of
 
 GUARD_S = 3.0
@@ -18,7 +18,6 @@ MODES = (AUTO, SESSION, GAP, BLOCK)
 FEWEST_SESSIONS = 4  # three sides, and validation out of the first
 FEWEST_STRETCHES = 8  # so that calibration and test get two or more
 LARGEST_STRETCH = 0.4  # of all frames
-FULL_LENGTH = 150  # frames: a full context and the labels of its last frame
 SHORTEST_BLOCK = 200  # frames: so that some count and have all labels
 LONGEST_BLOCK = 1200
 BLOCKS_OF_A_SMALL_SIDE = 4

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.tubs.drive import FULL_LENGTH, Drive
 from donkey_aicc.tubs.near_duplicates import Dropped, keep_apart
-from donkey_aicc.tubs.split_units import BLOCK, FULL_LENGTH, GAP, GUARD_S, SESSION, SHORTEST_BLOCK, Method, joined, units_of
+from donkey_aicc.tubs.split_units import BLOCK, GAP, GUARD_S, SESSION, SHORTEST_BLOCK, Method, joined, units_of
 
 SIDES = ("train", "calibration", "test")
 SHARES = (0.68, 0.16, 0.16)

@@ -1,6 +1,6 @@
-"""The columns of a tub besides images and commands, with the known flaws of recorders taken out.
+"""The columns of a tub besides images, with the known flaws of recorders taken out.
 
-The command that was sent to the vehicle, found among the channels a tub may hold.
+The command that was sent to the vehicle is found among the channels a tub may hold.
 """
 
 from dataclasses import dataclass

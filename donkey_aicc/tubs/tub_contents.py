@@ -1,6 +1,6 @@
 """What both tub formats are read into, before images are opened or anything is judged.
 
-What a reader found out about a tub, in words for a person and with a code for a machine.
+And what a reader found out about a tub, in words for a person and with a code for a machine.
 """
 
 import math

@@ -1,6 +1,7 @@
-"""Who may press and who may look: where a request comes from, and one token, printed where only its person sees it.
+"""Who may press and who may look, and how much anybody can make a server hold.
 
-A web server whose clients cannot make it hold more than so much: sizes, times and connections are limited.
+Where a request comes from, and one token, printed where only its person sees it. Sizes, times and connections of a server's
+clients are limited.
 """
 
 import hmac

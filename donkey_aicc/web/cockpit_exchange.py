@@ -1,12 +1,8 @@
-"""What passes between the drive and the cockpit: the newest tick out, and the actions that this car has in.
+"""What passes between the drive and the cockpit: the newest tick out, the actions that this car has in.
 
-CockpitFeed: the drive loop's side of the cockpit. It only keeps what the tick held; all work is done where it is looked at.
-
-One tick of a drive -> one message for the page: what it says as JSON, then the camera picture as JPEG.
-
-Layout: 4 bytes length of the JSON (big end first), the JSON, the rest is the JPEG (may be empty).
-
-What the page may do to the drive, by name. An action that this car does not have is not in the table.
+CockpitFeed is the drive loop's side. It only keeps what the tick held; all work is done where it is looked at: a message says
+the tick as JSON, then the camera picture as JPEG. Layout: 4 bytes length of the JSON (big end first), the JSON, the rest is the
+JPEG (may be empty). What the page may do to the drive goes by name; an action that this car does not have is not in the table.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """One small server for the pages that run beside a command (overhead, label, replay): static files and a JSON interface.
 
-What a client can make it hold is bounded: see bounded_server, and the requests that wait here. A session's functions run one
+What a client can make it hold is bounded: see access.py, and the requests that wait here. A session's functions run one
 after the other in one thread of their own, so they need no locks. Served at the loopback address unless the user says
 otherwise; then only whoever has the printed link gets in. Requests that come from another site's page are refused.
 """

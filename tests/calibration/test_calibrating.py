@@ -1,4 +1,7 @@
-"""D_aug pieces: which drives, which changes, and that a subset of drives finds its own pieces."""
+"""D_aug pieces: which drives, which changes, and that a subset of drives finds its own pieces.
+
+A family that lowers rho is told apart from those that raise it.
+"""
 
 from dataclasses import replace
 
@@ -6,11 +9,13 @@ import numpy as np
 import pytest
 
 from donkey_aicc.calibration.augmented_drives import augmented_pieces
-from donkey_aicc.calibration.calibrating import usable_folds
+from donkey_aicc.calibration.calibrating import lowered_rho, usable_folds
+from donkey_aicc.calibration.pool import build_pool
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.corruptions import DEFAULT_STRENGTHS
 from donkey_aicc.faults.d_aug import D_AUG_FAMILIES
 from donkey_aicc.faults.protocols import PROTOCOLS
+from donkey_aicc.scoring.score_table import ScoreTable, concatenate
 from donkey_aicc.tubs.drive import make_drive
 from tests.synthetic_scores import synthetic_table
 
@@ -78,3 +83,22 @@ def test_one_calibration_drive_cannot_be_cross_fitted():
     one = table.of_sequences(table.sequences()[:1])
     with pytest.raises(AiccError, match="at least 2 sequences"):
         usable_folds(one)
+
+
+def family(name: str, factors: tuple[float, ...]) -> ScoreTable:
+    """Reconstruction error multiplied by a factor per severity."""
+    parts = []
+    for severity, factor in enumerate(factors, start=1):
+        part = synthetic_table(np.random.default_rng(severity), sequences=1, length=80, protocol=name, severity=severity)
+        parts.append(replace(part, rho_raw=part.rho_raw * factor))
+    return concatenate(parts)
+
+
+def test_smoothing_is_found_to_lower_rho_and_noise_to_raise_it() -> None:
+    nominal = synthetic_table(np.random.default_rng(0), sequences=5, length=100)
+    families = {"speckle": (1.5, 2.0, 3.0), "pixelation": (0.9, 0.5, 0.7), "fog": (2.0, 1.5, 3.0)}
+    pool = build_pool(nominal, concatenate([family(name, factors) for name, factors in families.items()]))
+    (said,) = lowered_rho(pool)
+    odd = (pool.augmented.protocol == "pixelation") & (pool.augmented.severity == 2)
+    lowest, nominal = pool.augmented_scores["rho_z"][odd].mean(), pool.nominal_scores["rho_z"].mean()
+    assert said.startswith(f"pixelation lowers rho: mean {lowest:.2f} at severity 2, nominal {nominal:.2f};")

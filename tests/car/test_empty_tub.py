@@ -6,15 +6,15 @@ import sys
 import pytest
 from donkeycar.parts.tub_v2 import Tub
 
-from donkey_aicc.car.start_checks import clear, is_empty
+from donkey_aicc.car.start_checks import clear_empty_tub, is_empty_tub
 
 DRIVE = """
 import sys
 from types import SimpleNamespace
 from donkeycar.parts.tub_v2 import Tub
-from donkey_aicc.car.start_checks import leave_none
+from donkey_aicc.car.start_checks import leave_no_empty_tub
 data, below, records = sys.argv[1], sys.argv[2], int(sys.argv[3])
-leave_none(SimpleNamespace(DATA_PATH=data))
+leave_no_empty_tub(SimpleNamespace(DATA_PATH=data))
 tub = Tub(f"{data}/{below}", inputs=["user/mode"], types=["str"])
 for _ in range(records):
     tub.write_record({"user/mode": "user"})
@@ -35,13 +35,13 @@ def test_only_an_empty_tub_of_this_drive_goes(tmp_path, below, records):
 
 
 def test_what_is_no_empty_tub_stays(tmp_path):
-    assert not is_empty(tmp_path)
+    assert not is_empty_tub(tmp_path)
     Tub(str(tmp_path), inputs=["user/mode"], types=["str"]).close()
-    assert is_empty(tmp_path)
+    assert is_empty_tub(tmp_path)
     picture = tmp_path / "images" / "0_cam_image_array_.jpg"
     picture.write_bytes(b"x")
-    assert not is_empty(tmp_path)
+    assert not is_empty_tub(tmp_path)
     picture.unlink()
     (tmp_path / "notes.txt").write_text("mine")
-    clear(tmp_path)
+    clear_empty_tub(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

@@ -15,7 +15,7 @@ from donkey_aicc.calibration import augmented_drives, calibrating
 from donkey_aicc.calibration.calibrating import fit_calibrator
 from donkey_aicc.calibration.calibrator_file import save_calibrator, weights_fingerprint
 from donkey_aicc.cli import main
-from donkey_aicc.evaluation.score_files import load_scores
+from donkey_aicc.evaluation.report import load_scores
 from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics

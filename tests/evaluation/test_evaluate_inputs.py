@@ -10,7 +10,7 @@ from donkey_aicc.calibration.calibrator_file import save_calibrator, weights_fin
 from donkey_aicc.cli import main
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.input_checks import as_protocol, check_drives, protocol_paths
-from donkey_aicc.evaluation.score_files import load_scores, save_scores
+from donkey_aicc.evaluation.report import load_scores, save_scores
 from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from donkey_aicc.car.start_checks import damage
+from donkey_aicc.car.start_checks import tub_damage
 from donkey_aicc.tubs.find_tubs import read_tub
 from tests.car_under_test import make_car, start
 
@@ -35,4 +35,4 @@ def test_what_was_recorded_before_a_kill_is_kept(tmp_path):
         newest = max(tubs, key=lambda tub: (tub / "manifest.json").stat().st_mtime)
         written = len(list((newest / "images").iterdir()))
         assert len(read_tub(newest).records) >= written - 1 >= 9
-        assert damage(newest) == "" or "cut short" in damage(newest) or "do not agree" in damage(newest)
+        assert tub_damage(newest) == "" or "cut short" in tub_damage(newest) or "do not agree" in tub_damage(newest)

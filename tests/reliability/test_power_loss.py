@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from donkeycar.parts.tub_v2 import TubWriter
 
-from donkey_aicc.car.start_checks import damage, say_last_drive
+from donkey_aicc.car.start_checks import say_last_drive, tub_damage
 from donkey_aicc.parts.guarded_tub import GuardedTub
 from donkey_aicc.tubs.load import load_drives
 
@@ -31,7 +31,7 @@ def kept(tub, cache):
 def test_a_tub_without_damage_is_not_spoken_of(tmp_path, capsys, close):
     record(tmp_path / "tub_1", close)
     say_last_drive(tmp_path)
-    assert damage(tmp_path / "tub_1") == "" == capsys.readouterr().out
+    assert tub_damage(tmp_path / "tub_1") == "" == capsys.readouterr().out
     assert kept(tmp_path / "tub_1", tmp_path / "cache") == set(range(RECORDS))
 
 

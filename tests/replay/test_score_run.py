@@ -1,4 +1,7 @@
-"""Scores computed on the spot are those of `donkey-aicc score`, and are kept for the next time."""
+"""Scores computed on the spot are those of `donkey-aicc score`, and are kept for the next time.
+
+A bundle's alarm over a recorded drive: what it would have said on the car.
+"""
 
 import base64
 import json
@@ -9,18 +12,22 @@ import cv2
 import numpy as np
 import pytest
 
+from donkey_aicc.calibration.alarm_fit import fit_alarm
+from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import load_calibrator
+from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.car.bundles import safe_in_words
 from donkey_aicc.commands.replay import FOREIGN, _load_one
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.replay.pictures import Heat
 from donkey_aicc.replay.read_run import read_run
-from donkey_aicc.replay.score_run import require_scores, score_run
+from donkey_aicc.replay.score_run import alarm_again, require_scores, score_run
 from donkey_aicc.resources import models_dir
 from donkey_aicc.scoring import parallel
 from donkey_aicc.simulator.record_drives import world_at_start
 from donkey_aicc.tubs.load import load_drives
+from tests.calibration.alarm_tables import alarm_table
 from tests.monitor_under_test import CONTEXT, HORIZONS, SETTINGS, add_calibrator, make_bundle
 from tests.replay.recorded_tub import write_tub
 
@@ -123,3 +130,31 @@ def test_a_grade_that_cannot_be_had_is_said(scored, bundle_given, said):
     run, bundle, cache = scored
     with pytest.raises(AiccError, match=said):
         _load_one(Namespace(cache_dir=str(cache), grade="light"), str(run.tub), str(bundle.path) if bundle_given else None, None)
+
+
+DARK = (150, 220)
+
+
+@pytest.fixture(scope="module")
+def calibrator():
+    nominal = alarm_table(np.random.default_rng(0))
+    found = AnomalyTemperature()
+    found.statistics = ScoreStatistics.fit(nominal)
+    driven = alarm_table(np.random.default_rng(1), dark=(100, 300), departs_after=60, prefix="driven")
+    fresh = alarm_table(np.random.default_rng(2), 12, prefix="fresh")
+    found.alarm = fit_alarm(nominal, found.statistics, driven=driven, fresh=fresh)
+    return found
+
+
+def test_danger_when_it_goes_dark_in_every_drive(calibrator):
+    table = alarm_table(np.random.default_rng(7), 2, dark=DARK, drive_spread=0.1)
+    numbers, words = alarm_again(table, calibrator)
+    for name in table.sequences():
+        own = np.flatnonzero(table.sequence == name)
+        first = int(np.flatnonzero(words["alarm"][own] == "danger")[0])
+        assert DARK[0] <= first < DARK[0] + 12 and "darker" in words["reason"][own][170]
+    assert numbers["hazard"].shape == (len(table), len(table.horizons)) and np.isfinite(numbers["hazard"]).all()
+
+
+def test_a_bundle_without_an_alarm_says_nothing():
+    assert alarm_again(alarm_table(np.random.default_rng(7), 1), AnomalyTemperature()) == ({}, {})

@@ -6,7 +6,7 @@ import pytest
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.simulator.camera import CameraConfig
 from donkey_aicc.simulator.tracks import make_track
-from donkey_aicc.simulator.world import World
+from donkey_aicc.simulator.world import LapCounter, World
 
 COMMANDS = [(0.4 * math.sin(0.1 * i), 0.3 + 0.1 * math.cos(0.05 * i)) for i in range(60)]
 
@@ -122,3 +122,41 @@ def test_takes_a_track_a_camera_and_a_rate():
     seen = world.step(0.0, 0.5)
     assert seen.image.shape == (60, 80, 3)
     assert seen.time_s == pytest.approx(0.02)
+
+
+def drive(counter: LapCounter, places, start_time: float = 0.0) -> None:
+    for i, s_m in enumerate(places):
+        counter.update(s_m % 20.0, start_time + 0.5 * i)
+
+
+def test_counts_and_times_laps():
+    counter = LapCounter(20.0)
+    drive(counter, range(65))
+    assert counter.laps == 3
+    assert counter.lap_times == (10.0, 10.0, 10.0)
+
+
+def test_wobbling_on_the_line_counts_nothing():
+    counter = LapCounter(20.0)
+    drive(counter, [0, 19.9, 0.1, 19.8, 0.2] * 5)
+    assert counter.laps == 0
+
+
+def test_cutting_across_counts_nothing():
+    counter = LapCounter(20.0)
+    drive(counter, [0, 2, 4, 15, 17, 19, 0, 1])
+    assert counter.laps == 0
+
+
+def test_a_start_in_the_middle_is_no_lap():
+    counter = LapCounter(20.0)
+    counter.reset(10.0, 0.0)
+    drive(counter, range(10, 41))
+    assert counter.laps == 1
+    assert counter.lap_times == (10.0,)
+
+
+def test_driving_backwards_counts_nothing():
+    counter = LapCounter(20.0)
+    drive(counter, range(60, 0, -1))
+    assert counter.laps == 0

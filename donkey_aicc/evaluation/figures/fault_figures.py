@@ -1,10 +1,7 @@
 """What the faults look like, and what the scores make of them.
 
-What the faults look like: one frame per protocol and severity on one sheet, as the model saw it.
-
-How well each score detects each protocol, and which weights each D_aug family asks for.
-
-Mean rho and delta against severity, for the test protocols and the D_aug families.
+One frame per protocol and severity on one sheet, as the model saw it; how well each score detects each protocol, and which
+weights each D_aug family asks for; mean rho and delta against severity, for the test protocols and the D_aug families.
 """
 
 import io
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAME = "contact_sheet.jpg"
+SHEET_NAME = "contact_sheet.jpg"
 TILE_PX, LEFT_PX, LINE_PX, GAP_PX = 128, 96, 22, 8
 MOST_TILES = 6  # in a row
 SHEET_INK, PAPER = (20, 24, 28), (255, 255, 255)

@@ -1,10 +1,8 @@
 """Which method is better: the answer as a picture, all methods, and what a score buys.
 
-The picture of the answer: error of the confidence per condition, raw, with one temperature, and with the scores.
-
-All methods on one picture: OOD ECE with its interval, nominal ECE, and somebody else's number if there is one.
-
-Mean OOD ECE against nominal ECE while the weight of a score grows, with the fitted methods as points.
+The answer: error of the confidence per condition, raw, with one temperature, and with the scores. All methods: OOD ECE with its
+interval, nominal ECE, and somebody else's number if there is one. What a score buys: mean OOD ECE against nominal ECE while its
+weight grows, with the fitted methods as points.
 """
 
 from typing import TYPE_CHECKING, Any

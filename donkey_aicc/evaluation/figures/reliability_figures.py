@@ -1,10 +1,7 @@
-"""Is the confidence right? Reliability diagrams, before and after calibration, and the error by horizon.
+"""Is the confidence right? Reliability diagrams, and the error by horizon.
 
-Reliability diagrams over all protocols and the horizons 5 to 50 (the paper's figure).
-
-Reliability before and after calibration, on nominal calibration frames and on D_aug.
-
-Calibration error against the horizon, one panel per condition (the paper's figures of ECE, ACE and SCE).
+Diagrams over all protocols and the horizons 5 to 50 (the paper's figure), and before and after a calibration, on its nominal
+frames and on D_aug. Calibration error against the horizon, one panel per condition (the paper's figures of ECE, ACE and SCE).
 """
 
 from pathlib import Path
@@ -17,7 +14,7 @@ from donkey_aicc.calibration.catalogue import BASELINES, OURS
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.evaluation.figures.style import INK, PALE, condition_colour, legend_panel, method_colour, new_figure, panels
 from donkey_aicc.evaluation.methods_and_conditions import HEATED_TO_OURS, NOMINAL, PLUS
-from donkey_aicc.evaluation.metrics import ece_top_label
+from donkey_aicc.evaluation.metrics import BINS, ece_top_label
 from donkey_aicc.evaluation.tables import NOBODY, Beside
 from donkey_aicc.files import atomic_path
 
@@ -58,7 +55,7 @@ def _reliability_panel(axes: "Axes", edges: np.ndarray, stored: dict[str, Any], 
     width = edges[1:] - left
     count = np.array(stored["count"], dtype=np.float64)
     filled = np.array([value is not None for value in stored["accuracy"]]) & (count > 0)
-    accuracy, confidence = (_filled(stored[key]) for key in ("accuracy", "confidence"))
+    accuracy, confidence = (_numbers(stored[key]) for key in ("accuracy", "confidence"))
     axes.bar(
         left[filled], accuracy[filled], width[filled], align="edge", color=colour, alpha=0.75, edgecolor="white", linewidth=0.6
     )
@@ -89,13 +86,6 @@ def _error(axes: "Axes", error: float | None, other: float | None, label: str) -
     if other is not None:
         text += f"\n{label} {100 * other:.1f}"
     axes.text(0.03, 0.96, text, transform=axes.transAxes, va="top", fontsize=9, color=INK)
-
-
-def _filled(values: list[float | None]) -> np.ndarray:
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-
-
-BINS = 15
 
 
 def draw_before_after(calibrator: Calibrator, pool: Pool, path: str | Path) -> None:

@@ -1,8 +1,12 @@
-"""The places of our parts in loops built like donkeycar's own, and in stranger ones."""
+"""The places of our parts in loops built like donkeycar's own, and in stranger ones.
+
+A long drive does not fill the memory with times of parts.
+"""
 
 import pytest
-from donkeycar.vehicle import Vehicle
+from donkeycar.vehicle import PartProfiler, Vehicle
 
+from donkey_aicc.car import drive_loop
 from donkey_aicc.car.drive_loop import after_camera, before_drivetrain, inserting_at
 from donkey_aicc.errors import AiccError
 
@@ -89,3 +93,29 @@ def test_parts_keep_their_order_and_their_threads():
     vehicle.add(Part("e"))
     assert [entry["part"].name for entry in vehicle.parts] == list("abcde")
     assert ["thread" in entry for entry in vehicle.parts] == [False, True, False, False, False]
+
+
+class Part:
+    def run(self):
+        return None
+
+
+def test_only_the_newest_ticks_are_remembered_and_reported(monkeypatch, caplog):
+    monkeypatch.setattr(drive_loop, "PROFILE_TICKS", 100)
+    vehicle, parts = Vehicle(), [Part(), Part()]
+    vehicle.add(parts[0])
+    drive_loop.shorten_profile(vehicle)
+    vehicle.add(parts[1])
+    for _ in range(1000):
+        vehicle.update_parts()
+    assert all(50 <= len(vehicle.profiler.records[part]["times"]) <= 100 for part in parts)
+    with caplog.at_level("INFO"):
+        vehicle.profiler.report()
+    assert "99.9%" in caplog.text
+
+
+def test_another_profiler_stays():
+    vehicle = Vehicle()
+    other = vehicle.profiler = type("Other", (PartProfiler,), {})()
+    drive_loop.shorten_profile(vehicle)
+    assert vehicle.profiler is other
