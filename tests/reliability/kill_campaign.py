@@ -35,8 +35,8 @@ COMMANDS = {
     "train": f"train TUBS {TRAINING} --resume --out OUT/bundle --cache-dir CACHE",
     "score": "score PAIR --bundle BUNDLE --grade light --workers 2 --out OUT/scores.npz --cache-dir CACHE",
     "calibrate": f"calibrate --bundle OUT/bundle --data TUBS {FITTING} --cache-dir CACHE",
-    "evaluate": "evaluate --bundle CALIBRATED --nominal TUBS --draws 20 --seeds 2 --folds 2 --workers 1 --out OUT/report "
-    "--d-aug-frames 10 --cache-dir CACHE",
+    "evaluate": "evaluate --bundle CALIBRATED --nominal TUBS --ood dark=DARK --draws 20 --seeds 2 --folds 2 --workers 1 "
+    "--out OUT/report --d-aug-frames 10 --cache-dir CACHE",
     "label": "label TUB --answers ANSWERS --questions 30 --out OUT/labels.csv --cache-dir CACHE",
     "export": "export OUT/bundle --data TUB",
     "html": "replay TUB --bundle BUNDLE --grade light --html OUT/replay.html --cache-dir CACHE",
@@ -86,6 +86,12 @@ def prepare(program: Preloaded, folder: Path, command: str) -> dict[str, str]:
     finish(program, f"record --expert --drives {drives} --frames {frames} --seed 5 --workers 1 --out {tubs}".split())
     if command not in ("record", "train", "label") and not bundle.exists():
         finish(program, f"train {tubs} {TRAINING} --out {bundle} --cache-dir {cache}".split())
+    dark = folder / "dark"
+    if command == "evaluate":
+        finish(
+            program,
+            f"record --expert --faults dark --severity 5 --drives 2 --frames 300 --seed 6 --workers 1 --out {dark}".split(),
+        )
     if command == "evaluate" and not (calibrated / "calibrator.json").exists():
         shutil.copytree(bundle, calibrated, dirs_exist_ok=True)
         finish(program, f"calibrate --bundle {calibrated} --data {tubs} {FITTING} --cache-dir {cache}".split())
@@ -98,6 +104,7 @@ def prepare(program: Preloaded, folder: Path, command: str) -> dict[str, str]:
         "TUB": min(tubs.iterdir()),
         "BUNDLE": bundle,
         "CALIBRATED": calibrated,
+        "dark=DARK": f"dark={dark}",
         "ANSWERS": answers,
         "CACHE": cache,
     }
