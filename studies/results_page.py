@@ -10,7 +10,7 @@ from studies.governor.table import headline
 from studies.grade_rows import grade_table
 from studies.loop_tables import loop_tables
 from studies.predictor_rows import predictor_table
-from studies.run_tables import main_table, oracle_table, predictor_baselines, run_tables, safety_table, verdicts
+from studies.run_tables import main_table, oracle_table, predictor_baselines, run_tables, safety_table, seed_table, verdicts
 from studies.study_report import study_tables
 
 SHOWN_FIGURES = {
@@ -87,6 +87,8 @@ def headline_page(
     parts.append("## What holds on how many tracks" + "\n" + READING)
     for group, lines in verdicts(tracks).items():
         parts.append(f"### {group}\n\n" + "\n".join(f"- {_escaped(line)}" for line in lines) + "\n")
+    if len(runs) > len(tracks):
+        parts.append(_section(seed_table(runs)))
     parts += [_section(table) for table in (oracle_table(tracks), predictor_baselines(tracks), safety_table(tracks))]
     reference = next(iter(runs.values()))
     parts.append(_section(grade_table(reference["grades"], times=times)))

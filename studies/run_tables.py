@@ -95,6 +95,29 @@ def every_run_table(runs: Runs) -> Table:
     return Table("runs", "Every run", columns, rows, "Horizon averages; mean over the four protocols.", "Run")
 
 
+def seed_table(runs: Runs) -> Table:
+    """ECE under faults with every model seed, on the tracks that have several: how much is the luck of one training."""
+    by_track: dict[str, list[dict[str, Any]]] = {}
+    for results in runs.values():
+        by_track.setdefault(results["about"]["track"], []).append(results)
+    several = {track: found for track, found in by_track.items() if len(found) > 1}
+    columns = [
+        Column(f"{track}_{metric}", f"{track}: {TITLES[metric]}", text=True) for track in several for metric in ("ece", "nll")
+    ]
+    rows = []
+    for name in ("temperature", "dac_authors", OURS, PLUS, ROBUST, "uniform_heating"):
+        values = {}
+        for track, found in several.items():
+            for metric in ("ece", "nll"):
+                each = [_calibration(name, metric, "ood_mean")(results) for results in found]
+                values[f"{track}_{metric}"] = Value(text=" / ".join("–" if one is None else f"{one:.3f}" for one in each))
+        rows.append(Row(next(iter(runs.values()))["calibration"][name]["label"], values, strong=name in (OURS, ROBUST)))
+    seeds = {track: [str(results["about"]["model_seed"]) for results in found] for track, found in several.items()}
+    said = "; ".join(f"{track}: {', '.join(found)}" for track, found in seeds.items())
+    note = f"Under faults, one number per model seed ({said}) on the same drives."
+    return Table("seeds", "The same drives, other model seeds", columns, rows, note, "Method")
+
+
 def predictor_baselines(runs: Runs) -> Table:
     """Nominal AUROC of the net, of the place alone and of present |cte|."""
     kinds = {"direct": "net", "place": "place alone", "present": "present |cte|"}
