@@ -175,7 +175,7 @@ class WorldModelScorer:
                 logger.error("the scorer's thread died; starting another one")
                 self._worker = threading.Thread(target=self.update, name="aicc-scorer", daemon=True)
                 self._worker.start()
-        restarting = self._result is None and self._restarted_s > -math.inf
+        restarting = missing or (self._result is None and self._restarted_s > -math.inf)  # in this tick too, however fast it is
         return states.SCORER_DOWN if restarting else ""
 
     def update(self) -> None:
