@@ -1,6 +1,7 @@
 """The command line: parse, call, and turn a user's mistake into one line and exit code 2."""
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -118,3 +119,17 @@ def test_the_readme_lists_every_command_and_no_other():
     missing = [f"| `donkey-aicc {name}` | {line} |" for name, line in cli.COMMANDS.items() if rows.get(name) != line]
     assert missing == [], "rows to put into the table in README.md:\n" + "\n".join(missing)
     assert list(rows) == list(cli.COMMANDS), "README.md lists commands that do not exist, or in another order than COMMANDS"
+
+
+def test_threads_that_wait_sleep_unless_somebody_chose_otherwise(monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+    cli.let_waiting_threads_sleep()
+    assert os.environ["GOMP_SPINCOUNT"] == "7"
+    monkeypatch.delenv("GOMP_SPINCOUNT")
+    cli.let_waiting_threads_sleep()
+    assert os.environ["GOMP_SPINCOUNT"] == "1000"
+    monkeypatch.delenv("GOMP_SPINCOUNT")
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    cli.let_waiting_threads_sleep()
+    assert "GOMP_SPINCOUNT" not in os.environ
