@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature, Shrinkage
+from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.base import Calibrator, ScoresOnly
 from donkey_aicc.calibration.cautious import CautiousTemperature
 from donkey_aicc.calibration.controls import (
@@ -15,6 +15,7 @@ from donkey_aicc.calibration.controls import (
 )
 from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling, Uncalibrated, VennAbers
 from donkey_aicc.calibration.robust import RobustTemperature
+from donkey_aicc.calibration.shrinkage import Shrinkage
 from donkey_aicc.calibration.temperature import AUTHORS, DensityAwareCalibration, EnsembleTemperature, TemperatureScaling
 from donkey_aicc.errors import AiccError, one_of
 
