@@ -6,9 +6,12 @@ import json
 import numpy as np
 import pytest
 
+from donkey_aicc.calibration.alarm_signs import SIGN_NAMES
+from donkey_aicc.calibration.past_faults import CALM_FRAMES
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.scoring.score_table import HORIZONS
+from tests.monitor_under_test import light_alarm
 
 P = [round(value, 3) for value in np.linspace(0.99, 0.02, len(HORIZONS))]  # sure of safe first, sure of unsafe last
 GOOD = {"p": P, "rho": 0.3, "delta": 0.2, "age_s": 0.1, "valid": True, "state": "ok"}
@@ -118,3 +121,41 @@ def test_a_calibrator_of_another_bundle_is_refused_before_the_drive(calibrator):
         AnomalyCalibrator(calibrator, [7])
     with pytest.raises(ConfigError, match="AICC_MAX_SCORE_AGE_S must be > 0, got 0"):
         AnomalyCalibrator(calibrator, HORIZONS, max_age_s=0)
+
+
+def frames_with_light(light):
+    """Signs of a frame as the scorer hands them over: None for what is not known."""
+    return [light if name == "light" else None for name in SIGN_NAMES]
+
+
+USUAL, DARK = frames_with_light(-0.68), frames_with_light(-9.0)
+
+
+def test_a_fault_that_is_over_is_forgotten_once_the_frames_were_usual_for_a_while(calibrator):
+    calibrator.alarm = light_alarm()
+    part = AnomalyCalibrator(calibrator, HORIZONS, max_age_s=1.0)
+    calm, strange = GOOD | {"rho": 0.1, "delta": 0.0}, GOOD | {"rho": 0.9, "delta": 0.8}
+    for _ in range(30):
+        before = part.run(**calm, signs=USUAL)[0]
+    for _ in range(5):
+        during = part.run(**strange, signs=DARK)[0]
+    behind = [part.run(**strange, signs=USUAL)[0] for _ in range(CALM_FRAMES)]  # the context still holds the fault
+    assert during != pytest.approx(before)
+    assert all(confidence == pytest.approx(during) for confidence in behind[:-1])
+    assert behind[-1] == pytest.approx(before)
+    part.run(**(strange | {"valid": False}), signs=USUAL)  # a new sequence: nothing is left to go back to
+    assert part.run(**strange, signs=USUAL)[0] == pytest.approx(during)
+
+
+@pytest.mark.parametrize("signs", [None, [], USUAL])
+def test_without_an_alarm_or_without_signs_nothing_is_forgotten(part, calibrator, signs):
+    strange = GOOD | {"rho": 0.9, "delta": 0.8}
+    wanted = part.run(**strange)[0]
+    for _ in range(30):
+        part.run(**GOOD, signs=signs)
+    assert [part.run(**strange, signs=signs)[0] for _ in range(CALM_FRAMES + 1)] == [wanted] * (CALM_FRAMES + 1)
+
+
+def test_certain_probabilities_are_usable(part):
+    confidence, _, status = part.run(**(GOOD | {"p": [0.0] * (len(P) - 1) + [1.0]}))
+    assert status == "ok" and confidence[0] < 0.1 < 0.9 < confidence[-1]
