@@ -28,8 +28,9 @@ class OnnxRuntime(Runtime):
         self._sessions: dict[str, InferenceSession] = {}
         for file in folder.manifest.weight_files.values():  # damage shows itself here, not in the middle of a drive
             folder.weights(file)
+        self._layouts = {net: Weights(file, folder.content(file)) for net, file in folder.manifest.weight_files.items()}
         for graph, net in NET_OF.items():
-            if net in folder.manifest.weight_files:
+            if net in self._layouts:
                 self._checked(graph)
 
     def encode(self, images: np.ndarray) -> np.ndarray:
@@ -62,11 +63,11 @@ class OnnxRuntime(Runtime):
         """
         if graph not in self._folder.manifest.onnx:
             raise AiccError(f"bundle {self._folder.path} has no {graph}; make it with: donkey-aicc export {self._folder.path}")
-        content, weights = self._folder.content(graph), self._folder.manifest.weight_files[NET_OF[graph]]
-        if content != graph_file(graph, Weights(weights, self._folder.content(weights))):
+        content, layout = self._folder.content(graph), self._layouts[NET_OF[graph]]
+        if content != graph_file(graph, layout):
             raise AiccError(
-                f"{self._folder.path / graph} is not the graph that this version of donkey_aicc writes for {weights}; make it "
-                f"again with: donkey-aicc export {self._folder.path}"
+                f"{self._folder.path / graph} is not the graph that this version of donkey_aicc writes for {layout.file}; "
+                f"make it again with: donkey-aicc export {self._folder.path}"
             )
         return content
 
