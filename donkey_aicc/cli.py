@@ -32,7 +32,7 @@ COMMANDS = {
     "train-pilot": "train a vision pilot from tubs, or from lessons in the embedded simulator",
 }
 
-OFFLINE_ONLY = ("torch", "sklearn", "matplotlib", "joblib", "onnx")  # a car does without them
+OFFLINE_ONLY = ("torch", "sklearn", "matplotlib", "joblib")  # a car does without them
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ def build_parser(chosen: str | None, program: Program = DONKEY_AICC) -> argparse
 
 
 def let_waiting_threads_sleep() -> None:
-    """Soon, instead of spinning: beside other work, torch's threads kept each other from working, up to ten times.
+    """Threads of torch that wait for each other spin; beside other work that made training up to ten times slower.
 
-    It costs a few percent where nothing else runs. Must be said before torch is loaded.
+    Sleeping soon costs some percent where nothing else runs. It must be said before torch is loaded.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
