@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from donkey_aicc.calibration.nominal_distance import MahalanobisScore
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.dynamics import LatentDynamics, Masks
 from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.progress import progress
 from donkey_aicc.scoring.batch_scoring import Drive
+from donkey_aicc.scoring.nominal_distance import MahalanobisScore
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings

@@ -15,13 +15,13 @@ from benchmarks.cold_start import cold_disagreement, cold_prediction
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import OURS, make_calibrator
 from donkey_aicc.calibration.pool import FOLDS, build_pool
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.preprocess import HIDDEN, IMAGE_SIZE, LATENT_CHANNELS, POSITIONS, images_to_array
 from donkey_aicc.nets.runtime import Runtime, StepMasks, initial_state, runtime_of
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from donkey_aicc.scoring.stream import StreamScorer
 from donkey_aicc.scoring.tta_views import predict_tta
 

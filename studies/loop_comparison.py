@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins
 from donkey_aicc.evaluation.score_quality import OOD_ROWS, ood_scores
 from donkey_aicc.evaluation.tables import interval_cell, rounded
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from studies.loop_conclusion import conclude
 
 OPEN_LOOP = "open_loop"

@@ -6,19 +6,19 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from donkey_aicc.calibration.alarm import AlarmModel
-from donkey_aicc.calibration.alarm_evidence import SignScales
-from donkey_aicc.calibration.alarm_policy import Threshold
-from donkey_aicc.calibration.alarm_signs import SIGN_NAMES, SIGNS, SignSettings
+from donkey_aicc.alarm.alarm_model import AlarmModel
+from donkey_aicc.alarm.alarm_policy import Threshold
+from donkey_aicc.alarm.evidence import SignScales
+from donkey_aicc.alarm.signs import SIGN_NAMES, SIGNS, SignSettings
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import save_calibrator
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.nets.preprocess import LATENT_CHANNELS
 from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from tests.synthetic_scores import synthetic_table
 
 HORIZONS = (1, 5)

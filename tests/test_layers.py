@@ -15,7 +15,7 @@ LAYERS = (
     ("errors", "untrusted", "files", "lazy", "progress", "channels", "resources", "limits", "workers"),
     ("nets", "faults"),
     ("scoring", "simulator", "web"),
-    ("tubs", "calibration"),
+    ("tubs", "alarm", "calibration"),
     ("overhead", "labelling", "training", "evaluation", "parts", "replay"),
     ("car", "demo"),
     ("commands", "cli", "__main__"),
@@ -25,7 +25,8 @@ SIBLINGS = {
     "untrusted": {"errors"},
     "files": {"errors", "untrusted"},
     "resources": {"errors"},
-    "calibration": {"tubs"},
+    "alarm": {"tubs"},
+    "calibration": {"alarm", "tubs"},
     "demo": {"car"},
     "__main__": {"cli"},
 }

@@ -8,7 +8,6 @@ _HOMES = {
     "CautiousTemperature": "cautious",
     "DensityAwareCalibration": "temperature",
     "RobustTemperature": "robust",
-    "ScoreStatistics": "statistics",
     "TemperatureScaling": "temperature",
     "load_calibrator": "calibrator_file",
     "make_calibrator": "catalogue",

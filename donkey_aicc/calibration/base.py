@@ -9,12 +9,12 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm import AlarmModel
+from donkey_aicc.alarm.alarm_model import AlarmModel
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
 from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.scoring.statistics import Scores, ScoreStatistics
 
 P_MIN = 1e-6
 

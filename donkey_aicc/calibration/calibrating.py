@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm_fit import add_alarm
+from donkey_aicc.alarm.alarm_fit import fit_alarm
 from donkey_aicc.calibration.augmented_drives import Augmented
 from donkey_aicc.calibration.base import Calibrator, ScoresOnly, mean_nll
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.calibration.catalogue import make_calibrator
-from donkey_aicc.calibration.nominal_distance import too_few_drives
 from donkey_aicc.calibration.pool import FOLDS, Pool, build_pool
 from donkey_aicc.calibration.score_cache import grades_of, table_at
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.d_aug import FamilyLadder
+from donkey_aicc.scoring.nominal_distance import too_few_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.splits import drives_by_id
 
@@ -71,6 +72,16 @@ def usable_folds(calibration: ScoreTable) -> int:
     if sequences < 2:
         raise AiccError(f"calibration needs at least 2 sequences longer than the scoring context, got {sequences}")
     return min(FOLDS, sequences)
+
+
+def add_alarm(
+    calibrator: Calibrator, nominal: ScoreTable, fresh: ScoreTable | None = None, driven: ScoreTable | None = None
+) -> None:
+    """Fit the alarm that goes with a fitted calibrator. Tables made before there was an alarm lack what it needs: none then."""
+    if not np.isfinite(nominal.frame_stats).any() or len(nominal.sequences()) < 2:
+        return
+    calibrator.statistics = calibrator.statistics or ScoreStatistics.fit(nominal)
+    calibrator.alarm = fit_alarm(nominal, calibrator.statistics, fresh=fresh, driven=driven)
 
 
 @dataclass(frozen=True)

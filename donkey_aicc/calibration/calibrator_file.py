@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm import AlarmModel
+from donkey_aicc.alarm.alarm_model import AlarmModel
 from donkey_aicc.calibration.base import Calibrator, ScoresOnly
 from donkey_aicc.calibration.catalogue import calibrator_from_json
-from donkey_aicc.calibration.nominal_distance import FeatureDensity, MahalanobisScore
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError, one_of
 from donkey_aicc.files import write_json
+from donkey_aicc.scoring.nominal_distance import FeatureDensity, MahalanobisScore
 from donkey_aicc.scoring.settings import FULL, GRADES, ScoreSettings
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from donkey_aicc.untrusted import read_untrusted_json
 
 if TYPE_CHECKING:

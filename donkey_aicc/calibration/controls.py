@@ -13,10 +13,10 @@ import numpy as np
 from donkey_aicc.calibration.anomaly_weights import HeatingProblem, base_logits, confidence_of, minimise_weights
 from donkey_aicc.calibration.base import Calibrator, ScoreMap, checked_probability, labelled_samples, logit, mean_nll, sigmoid
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.calibration.temperature import TemperatureScaling, by_horizon, by_text, fit_temperatures
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import Scores
 
 MAX_HEAT = 5.0  # exp(5) = 148 times the temperature: every confidence is 0.5 then
 _GRID = 101

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm import AlarmModel
-from donkey_aicc.calibration.alarm_signs import FAST, WINDOW, table_signs
-from donkey_aicc.calibration.statistics import FRAME_SCORES, Scores, ScoreStatistics
+from donkey_aicc.alarm.alarm_model import AlarmModel
+from donkey_aicc.alarm.signs import FAST, WINDOW, table_signs
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import FRAME_SCORES, Scores, ScoreStatistics
 
 CALM_FRAMES = 10  # in a row in which no fast sign is worth a watch: the fault is over
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from donkey_aicc.calibration.nominal_distance import MAX_REFERENCES
-from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.protocols import PROTOCOLS
+from donkey_aicc.scoring.nominal_distance import MAX_REFERENCES
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import Scores, ScoreStatistics
 
 AUGMENTED_LIMIT = 2.0  # more augmented rows than this many times the nominal ones are thinned to balance
 FOLDS = 5

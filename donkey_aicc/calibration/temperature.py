@@ -20,9 +20,9 @@ from donkey_aicc.calibration.base import (
     sigmoid,
 )
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import ScoreStatistics
 
 T_MIN, T_MAX = 0.1, 20.0
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm import AlarmModel
-from donkey_aicc.calibration.alarm_fit import TableEvidence, drive_maxima, persistent, table_evidence
+from donkey_aicc.alarm.alarm_fit import TableEvidence, drive_maxima, persistent, table_evidence
+from donkey_aicc.alarm.alarm_model import AlarmModel
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.metrics import Measured, auroc, brier, ece_binary, nll

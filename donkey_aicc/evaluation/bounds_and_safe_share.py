@@ -15,7 +15,6 @@ from scipy.optimize import brentq, minimize
 
 from donkey_aicc.calibration.base import Calibrator, logit, sigmoid
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.evaluation.methods_and_conditions import GROUPS, NOMINAL, PLUS, Condition
 from donkey_aicc.evaluation.metrics import (
     ece_of_sums,
@@ -29,6 +28,7 @@ from donkey_aicc.evaluation.metrics import (
 from donkey_aicc.evaluation.resampling import drawn_counts
 from donkey_aicc.evaluation.split_study import Outcome, SplitStudy
 from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value, interval_cell, rounded
+from donkey_aicc.scoring.statistics import ScoreStatistics
 
 _LARGEST_SHIFT = 30.0
 Change = Callable[[np.ndarray, np.ndarray], np.ndarray]  # logits and labels of known frames -> better logits

@@ -8,12 +8,12 @@ import numpy as np
 
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.calibration.statistics import Scores, ScoreStatistics
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.evaluation.alarm_metrics import LeadTimes, lead_times
 from donkey_aicc.evaluation.methods_and_conditions import PLUS
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value, rounded
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import Scores, ScoreStatistics
 
 SLOW_DOWN_AT = 0.6  # where the governor starts to slow down by default
 ALLOWED_PER_LAP = 1.0

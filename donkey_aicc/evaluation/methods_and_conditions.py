@@ -22,11 +22,11 @@ from donkey_aicc.calibration.catalogue import (
 )
 from donkey_aicc.calibration.controls import UniformHeating, UniformShift
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.metrics import mean_ece
 from donkey_aicc.evaluation.tables import rounded
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import Scores
 
 NOMINAL = "nominal"
 PROTOCOL_ORDER = ("dark", "blur", "bias", "latency")

@@ -12,12 +12,12 @@ from scipy.stats import spearmanr
 
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.pool import build_pool, of_sources
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.evaluation.methods_and_conditions import NOMINAL, Condition
 from donkey_aicc.evaluation.metrics import Measured, auroc, mean_ece
 from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins
 from donkey_aicc.evaluation.tables import Cell, Column, Row, Table, Value, interval_cell, mean_of, rounded, spread_cell
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import ScoreStatistics
 
 FUSED = "rho_delta"  # the paper's score, with which the others are compared
 OOD_ROWS = {

@@ -14,7 +14,6 @@ import numpy as np
 from donkey_aicc.calibration.anomaly_weights import base_logits
 from donkey_aicc.calibration.base import sigmoid
 from donkey_aicc.calibration.pool import build_pool, of_sources
-from donkey_aicc.calibration.statistics import Scores
 from donkey_aicc.calibration.temperature import fit_temperatures
 from donkey_aicc.evaluation import metrics
 from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Condition, Fitted, fit_methods
@@ -22,6 +21,7 @@ from donkey_aicc.evaluation.metrics import Measured, bin_sums, ece_of_sums, hori
 from donkey_aicc.evaluation.score_quality import ood_auroc
 from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import Scores
 
 UNIFORM = "uniform"
 FRONTIER_SCORES = {

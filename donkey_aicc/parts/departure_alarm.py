@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm import AlarmModel, AlarmStream
-from donkey_aicc.calibration.alarm_policy import DANGER, NONE, WATCH
-from donkey_aicc.calibration.alarm_signs import SIGNS
+from donkey_aicc.alarm.alarm_model import AlarmModel, AlarmStream
+from donkey_aicc.alarm.alarm_policy import DANGER, NONE, WATCH
+from donkey_aicc.alarm.signs import SIGNS
 from donkey_aicc.parts import states
 
 logger = logging.getLogger(__name__)

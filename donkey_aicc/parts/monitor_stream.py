@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm_signs import SignSettings, SignStream, slow_signs
-from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.alarm.signs import SignSettings, SignStream, slow_signs
 from donkey_aicc.errors import AiccError
 from donkey_aicc.limits import drive_command
 from donkey_aicc.nets.preprocess import LATENT_CHANNELS
@@ -21,6 +20,7 @@ from donkey_aicc.parts import states
 from donkey_aicc.parts.frame_intake import SeenFrame
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.settings import FULL, ScoreSettings
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from donkey_aicc.scoring.stream import FrameScores, StreamScorer
 
 MAXIMAL = 1.0  # what an unknown score counts as: the scores are clipped to [0, 1]

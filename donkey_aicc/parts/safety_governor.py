@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from donkey_aicc.calibration.alarm import NEAR_STEPS
-from donkey_aicc.calibration.alarm_policy import DANGER, LEVELS, NONE, WATCH
+from donkey_aicc.alarm.alarm_model import NEAR_STEPS
+from donkey_aicc.alarm.alarm_policy import DANGER, LEVELS, NONE, WATCH
 from donkey_aicc.errors import ConfigError, one_of
 from donkey_aicc.limits import drive_command
 

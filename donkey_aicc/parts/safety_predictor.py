@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from donkey_aicc.calibration.statistics import FRAME_SCORES, ScoreStatistics
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.preprocess import NO_HISTORY, History
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts.frame_intake import FrameIntake, SeenFrame
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
+from donkey_aicc.scoring.statistics import FRAME_SCORES, ScoreStatistics
 from donkey_aicc.scoring.tta_views import VIEWS, TTAPrediction, predict_tta, sigmoid
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from donkey_aicc.calibration.alarm_signs import SignSettings
-from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.alarm.signs import SignSettings
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts import states
@@ -17,6 +16,7 @@ from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_stream import MAXIMAL, Backlog, Frame, MonitorStream, Scored, frame_of
 from donkey_aicc.parts.safety_predictor import RightOfWay, give_way
 from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.scoring.statistics import ScoreStatistics
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle

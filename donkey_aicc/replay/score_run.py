@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm import AlarmStream
-from donkey_aicc.calibration.alarm_signs import table_signs
+from donkey_aicc.alarm.alarm_model import AlarmStream
+from donkey_aicc.alarm.signs import table_signs
 from donkey_aicc.calibration.past_faults import scores_without_past
 from donkey_aicc.errors import AiccError
 from donkey_aicc.replay.run import SCORE_COLUMNS, Run

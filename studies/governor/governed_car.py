@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm_policy import AlarmPolicy
+from donkey_aicc.alarm.alarm_policy import AlarmPolicy
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle

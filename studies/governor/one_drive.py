@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm_policy import DANGER, WATCH
+from donkey_aicc.alarm.alarm_policy import DANGER, WATCH
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.fault import Fault, make_fault
 from donkey_aicc.parts.safety_governor import FULL, STOPPED

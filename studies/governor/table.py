@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm import AlarmModel
+from donkey_aicc.alarm.alarm_model import AlarmModel
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.simulator.tracks import make_track
 from studies.governor.rivals import GOVERNORS, OFF, OURS

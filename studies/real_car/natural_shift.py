@@ -6,13 +6,13 @@ import numpy as np
 
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.statistics import SCORE_NAMES, ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.metrics import mean_ece
 from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins
 from donkey_aicc.evaluation.score_quality import OOD_ROWS, ood_scores
 from donkey_aicc.evaluation.tables import interval_cell, rounded
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import SCORE_NAMES, ScoreStatistics
 
 DRAWS = 1000
 ROWS = OOD_ROWS | {"delta_held_out": "delta, held-out scale", "control": "Control features, held-out scale"}

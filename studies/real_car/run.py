@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from donkey_aicc.calibration.calibrating import usable_folds
-from donkey_aicc.calibration.nominal_distance import too_few_drives
 from donkey_aicc.calibration.pool import Pool, build_pool
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.tables import rounded
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.scoring.nominal_distance import too_few_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from studies.layout import claim
 from studies.predictor_kinds import RESULT

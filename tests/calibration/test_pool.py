@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from donkey_aicc.calibration.pool import Pool, build_pool, sequence_folds
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from tests.synthetic_scores import synthetic_table
 
 

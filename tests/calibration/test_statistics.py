@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.statistics import SCORE_NAMES, ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import SCORE_NAMES, ScoreStatistics
 from tests.synthetic_scores import synthetic_table
 
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.alarm_fit import add_alarm
 from donkey_aicc.calibration.base import ScoresOnly
+from donkey_aicc.calibration.calibrating import add_alarm
 from donkey_aicc.evaluation.alarm_metrics import alarm_table, measure_alarm
-from tests.calibration.alarm_tables import alarm_table as made_up
+from tests.alarm.alarm_tables import alarm_table as made_up
 
 
 @pytest.fixture(scope="module")

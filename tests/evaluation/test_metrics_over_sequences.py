@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.alarm_metrics import lead_times
 from donkey_aicc.evaluation.input_checks import calibration_splits
@@ -15,6 +14,7 @@ from donkey_aicc.evaluation.metrics import Measured, ece_top_label, horizon_aver
 from donkey_aicc.evaluation.resampling import wilcoxon
 from donkey_aicc.evaluation.score_quality import OOD_ROWS, ood_auroc
 from donkey_aicc.scoring.score_table import HORIZONS
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from tests.evaluation.plain_bootstrap import bootstrap_interval
 from tests.synthetic_scores import synthetic_table
 

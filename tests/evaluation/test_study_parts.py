@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from donkey_aicc.calibration.catalogue import make_calibrator
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.evaluation.early_warning import Driving, early_warning
 from donkey_aicc.evaluation.metrics import (
     Measured,
@@ -23,6 +22,7 @@ from donkey_aicc.evaluation.score_quality import measure_monotonicity
 from donkey_aicc.evaluation.split_study import ood_ece_at
 from donkey_aicc.evaluation.tables import interval_cell, mean_of, spread_cell
 from donkey_aicc.scoring.score_table import HORIZONS
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from tests.evaluation.plain_bootstrap import bootstrap_interval
 from tests.synthetic_scores import synthetic_table
 

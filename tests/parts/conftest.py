@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
-from donkey_aicc.calibration.statistics import Normaliser, ScoreStatistics
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
@@ -18,6 +17,7 @@ from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_stream import MonitorStream
 from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.scoring.statistics import Normaliser, ScoreStatistics
 from donkey_aicc.scoring.stream import StreamScorer
 from tests.parts.streams import Streams
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.alarm_signs import SIGN_NAMES
+from donkey_aicc.alarm.signs import SIGN_NAMES
 from donkey_aicc.calibration.past_faults import CALM_FRAMES
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator

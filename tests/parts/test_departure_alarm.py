@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.alarm_fit import fit_alarm
-from donkey_aicc.calibration.alarm_signs import SIGN_NAMES
-from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.alarm.alarm_fit import fit_alarm
+from donkey_aicc.alarm.signs import SIGN_NAMES
 from donkey_aicc.parts import states
 from donkey_aicc.parts.departure_alarm import DepartureAlarm
-from tests.calibration.alarm_tables import alarm_table
+from donkey_aicc.scoring.statistics import ScoreStatistics
+from tests.alarm.alarm_tables import alarm_table
 
 
 @pytest.fixture(scope="module")

@@ -8,15 +8,15 @@ import pytest
 from donkeycar.parts.tub_v2 import TubWriter
 
 from donkey_aicc import channels
-from donkey_aicc.calibration.nominal_distance import MahalanobisScore
-from donkey_aicc.calibration.statistics import Normaliser
 from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.injection_control import InjectionControl
 from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
+from donkey_aicc.scoring.nominal_distance import MahalanobisScore
 from donkey_aicc.scoring.parallel import score_drives
+from donkey_aicc.scoring.statistics import Normaliser
 from donkey_aicc.simulator.drivers import Expert
 from donkey_aicc.simulator.driving import SimulatorPart
 from donkey_aicc.simulator.world import World

@@ -9,12 +9,12 @@ import donkeycar as dk
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.nominal_distance import MahalanobisScore
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts import world_model_scorer
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_stream import Scored
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
+from donkey_aicc.scoring.nominal_distance import MahalanobisScore
 
 PATIENCE_S = 30.0
 

@@ -12,10 +12,9 @@ import cv2
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.alarm_fit import fit_alarm
+from donkey_aicc.alarm.alarm_fit import fit_alarm
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import load_calibrator
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.car.bundles import safe_in_words
 from donkey_aicc.commands.replay import FOREIGN, _load_one
 from donkey_aicc.errors import AiccError
@@ -25,9 +24,10 @@ from donkey_aicc.replay.read_run import read_run
 from donkey_aicc.replay.score_run import alarm_again, require_scores, score_run
 from donkey_aicc.resources import models_dir
 from donkey_aicc.scoring import parallel
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from donkey_aicc.simulator.record_drives import world_at_start
 from donkey_aicc.tubs.load import load_drives
-from tests.calibration.alarm_tables import alarm_table
+from tests.alarm.alarm_tables import alarm_table
 from tests.monitor_under_test import CONTEXT, HORIZONS, SETTINGS, add_calibrator, make_bundle
 from tests.replay.recorded_tub import write_tub
 

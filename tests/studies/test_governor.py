@@ -10,7 +10,7 @@ import pytest
 from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels
-from donkey_aicc.calibration.alarm_policy import Threshold
+from donkey_aicc.alarm.alarm_policy import Threshold
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car import wiring
 from donkey_aicc.faults.fault import make_fault

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.alarm_fit import drive_maxima, fit_alarm, table_evidence
-from donkey_aicc.calibration.alarm_policy import AdaptiveThreshold, AlarmPolicy, Threshold, conformal_threshold, smallest_promise
-from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.alarm.alarm_fit import drive_maxima, fit_alarm, table_evidence
+from donkey_aicc.alarm.alarm_policy import AdaptiveThreshold, AlarmPolicy, Threshold, conformal_threshold, smallest_promise
 from donkey_aicc.errors import AiccError, ConfigError
-from tests.calibration.alarm_tables import alarm_table
+from donkey_aicc.scoring.statistics import ScoreStatistics
+from tests.alarm.alarm_tables import alarm_table
 
 
 def test_ranks_and_statements():

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from donkey_aicc.calibration.statistics import CONTROL_FEATURES, ScoreStatistics
 from donkey_aicc.scoring.frame_stats import FRAME_STATS, Ring
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import CONTROL_FEATURES, ScoreStatistics
 
 WINDOW = 10  # frames: half a second at 20 Hz. Twice as long, an alarm comes later and ends later, and is no surer
 ROLLING_FRAMES = 40  # with throttle before the car counts as rolling: a standing start takes that long

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.nominal_distance import (
+from donkey_aicc.errors import DAMAGE, AiccError
+from donkey_aicc.scoring.nominal_distance import (
     ALPHA,
     MAX_REFERENCES,
     FeatureDensity,
@@ -17,7 +18,6 @@ from donkey_aicc.calibration.nominal_distance import (
     next_drive_spread,
     spread_floor,
 )
-from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 
 # Everything of our own (log_rho, delta_held_out, control, latent, tta_spread) has mean and spread from held-out drives, widened

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm_evidence import MOST_OF_A_SIGN, Evidence, EvidenceStream, HazardModel, SignScales
-from donkey_aicc.calibration.alarm_policy import NONE, AlarmPolicy, Threshold, smallest_promise
-from donkey_aicc.calibration.alarm_signs import FAST, PICTURE, REACTION_LAGS, SIGN_NAMES, SIGNS, SignSettings
+from donkey_aicc.alarm.alarm_policy import NONE, AlarmPolicy, Threshold, smallest_promise
+from donkey_aicc.alarm.evidence import MOST_OF_A_SIGN, Evidence, EvidenceStream, HazardModel, SignScales
+from donkey_aicc.alarm.signs import FAST, PICTURE, REACTION_LAGS, SIGN_NAMES, SIGNS, SignSettings
 from donkey_aicc.errors import DAMAGE, AiccError
 
 HAZARD = "hazard"  # no sign of its own: the signs together

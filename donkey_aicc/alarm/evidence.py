@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm_signs import FAST, PICTURE, SIGN_NAMES, SIGNS, WINDOW, known_mean
-from donkey_aicc.calibration.nominal_distance import MahalanobisScore
+from donkey_aicc.alarm.signs import FAST, PICTURE, SIGN_NAMES, SIGNS, WINDOW, known_mean
 from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.scoring.frame_stats import Ring
+from donkey_aicc.scoring.nominal_distance import MahalanobisScore
 
 CLOUD_REGULARISATION = 0.02
 RISE_FRAMES = 10  # how fast something rises is its growth over half a second

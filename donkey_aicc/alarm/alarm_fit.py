@@ -4,14 +4,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from donkey_aicc.calibration.alarm import NEAR_STEPS, AlarmModel
-from donkey_aicc.calibration.alarm_evidence import LEAST_DEPARTURES, Evidence, EvidenceStream, HazardModel, SignScales, fit_hazard
-from donkey_aicc.calibration.alarm_policy import PERSISTENCE, Threshold, conformal_threshold
-from donkey_aicc.calibration.alarm_signs import WINDOW, SignSettings, fit_reaction, lanes_of, table_signs
-from donkey_aicc.calibration.base import Calibrator
-from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.alarm.alarm_model import NEAR_STEPS, AlarmModel
+from donkey_aicc.alarm.alarm_policy import PERSISTENCE, Threshold, conformal_threshold
+from donkey_aicc.alarm.evidence import LEAST_DEPARTURES, Evidence, EvidenceStream, HazardModel, SignScales, fit_hazard
+from donkey_aicc.alarm.signs import WINDOW, SignSettings, fit_reaction, lanes_of, table_signs
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from donkey_aicc.tubs.labels import departure_within
 
 WATCH_CHANCE, DANGER_CHANCE = 0.2, 0.01  # wanted, of a false alarm per nominal drive
@@ -73,16 +72,6 @@ def fit_alarm(
     model = replace(model, watch=watch, danger=danger)
     model.check()
     return model
-
-
-def add_alarm(
-    calibrator: Calibrator, nominal: ScoreTable, fresh: ScoreTable | None = None, driven: ScoreTable | None = None
-) -> None:
-    """Fit the alarm that goes with a fitted calibrator. Tables made before there was an alarm lack what it needs: none then."""
-    if not np.isfinite(nominal.frame_stats).any() or len(nominal.sequences()) < 2:
-        return
-    calibrator.statistics = calibrator.statistics or ScoreStatistics.fit(nominal)
-    calibrator.alarm = fit_alarm(nominal, calibrator.statistics, fresh=fresh, driven=driven)
 
 
 def table_evidence(table: ScoreTable, statistics: ScoreStatistics, settings: SignSettings, scales: SignScales) -> TableEvidence:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.nominal_distance import MahalanobisScore, next_drive_spread, too_few_drives, widening
-from donkey_aicc.calibration.statistics import ScoreStatistics
+from donkey_aicc.scoring.nominal_distance import MahalanobisScore, next_drive_spread, too_few_drives, widening
+from donkey_aicc.scoring.statistics import ScoreStatistics
 from tests.synthetic_scores import synthetic_table
 
 

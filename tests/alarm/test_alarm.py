@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.alarm import HAZARD, TEXTS, AlarmModel, AlarmStream, reason
-from donkey_aicc.calibration.alarm_evidence import EVIDENCE_NAMES, HazardModel, SignScales, fit_hazard
-from donkey_aicc.calibration.alarm_fit import fit_alarm, table_evidence
-from donkey_aicc.calibration.alarm_signs import SIGN_NAMES, SIGNS, SignStream, slow_signs, table_signs
+from donkey_aicc.alarm.alarm_fit import fit_alarm, table_evidence
+from donkey_aicc.alarm.alarm_model import HAZARD, TEXTS, AlarmModel, AlarmStream, reason
+from donkey_aicc.alarm.evidence import EVIDENCE_NAMES, HazardModel, SignScales, fit_hazard
+from donkey_aicc.alarm.signs import SIGN_NAMES, SIGNS, SignStream, slow_signs, table_signs
 from donkey_aicc.calibration.past_faults import PastFaults, scores_without_past
-from donkey_aicc.calibration.statistics import ScoreStatistics
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
-from tests.calibration.alarm_tables import alarm_table
+from donkey_aicc.scoring.statistics import ScoreStatistics
+from tests.alarm.alarm_tables import alarm_table
 
 MOTION, TURN = FRAME_STATS.index("motion"), FRAME_STATS.index("turn_px")
 
