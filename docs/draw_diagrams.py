@@ -1,4 +1,4 @@
-"""Draws the three diagrams of docs/how_it_works.md: python docs/draw_diagrams.py (make diagrams)."""
+"""Draws the three diagrams of docs/how_it_works.md: python docs/draw_diagrams.py."""
 
 from dataclasses import dataclass
 from pathlib import Path

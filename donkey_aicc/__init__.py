@@ -25,8 +25,6 @@ __all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "wiring":  # the manage.py of a car that had the parts installed by version 0.1 imports it from here
-        return importlib.import_module("donkey_aicc.car.wiring")
     if name not in _HOMES:
         raise AttributeError(f"module 'donkey_aicc' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

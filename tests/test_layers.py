@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "donkey_aicc"
 
 LAYERS = (
-    ("errors", "untrusted", "files", "lazy", "progress", "channels", "resources", "limits", "workers"),
+    ("errors", "untrusted", "files", "progress", "channels", "resources", "limits", "workers"),
     ("nets", "faults"),
     ("scoring", "simulator", "web"),
     ("tubs", "alarm", "calibration"),

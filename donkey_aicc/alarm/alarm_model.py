@@ -142,11 +142,11 @@ class AlarmModel:
 _PLAIN = {"hazard_unit": float, "stretch": int, "strict": bool, "cruise": float, "stop_hazard": float, "note": str}
 
 
-_FIRST_WINDOW, _LONGEST_WINDOW = 20, 200  # frames; files of the first version do not name theirs
+_LONGEST_WINDOW = 200  # frames
 
 
 def _sign_settings(stored: Any, scales: SignScales) -> SignSettings:
-    reaction, window = stored["reaction"], int(stored.get("window", _FIRST_WINDOW))
+    reaction, window = stored["reaction"], int(stored["window"])
     weights = None if reaction is None else np.array(reaction, dtype=np.float64)
     return SignSettings(weights, window, float(stored["cruise"]), scales.usual("motion"))
 

@@ -24,7 +24,6 @@ NEAR_STEPS = 10  # horizons up to here are near
 # What the hazard looks at, all >= 0 and larger when worse.
 PREDICTED = ("unsafe_near", "unsafe_far", "tta_spread")
 RISES = ("strangeness_rise", "unsafe_near_rise")
-_FORMER = "rollout"  # a sign of the first version
 EVIDENCE_NAMES = (*SIGN_NAMES, *PREDICTED, *RISES)
 MOST_OF_A_SIGN = 1000.0
 
@@ -86,8 +85,6 @@ class SignScales:
         try:
             cloud = None if stored["cloud"] is None else MahalanobisScore.from_json(stored["cloud"])
             for name, row in stored["signs"].items():
-                if name == _FORMER:
-                    continue
                 scales[:, SIGN_NAMES.index(name)] = float(row["middle"]), float(row["above"]), float(row["below"])
         except DAMAGE as error:
             raise AiccError(f"the alarm's signs are damaged or of another version: {error!r}") from error

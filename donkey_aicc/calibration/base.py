@@ -143,9 +143,8 @@ class Calibrator(ABC):
             calibrator.load_parameters(stored["parameters"])
             if stored["statistics"] is not None:
                 calibrator.statistics = ScoreStatistics.from_json(stored["statistics"])
-            if "settings" in stored:  # files made before the settings were stored have the old defaults
-                calibrator.settings = ScoreSettings.from_json(stored["settings"])
-            if stored.get("alarm") is not None:  # files made before there was an alarm have none
+            calibrator.settings = ScoreSettings.from_json(stored["settings"])
+            if stored["alarm"] is not None:
                 calibrator.alarm = AlarmModel.from_json(stored["alarm"])
             calibrator.fit_report = dict(stored.get("fit_report", {}))
         except DAMAGE as error:

@@ -192,9 +192,6 @@ def score_settings(bundle: "BundleFolder", grade: str | None = None) -> ScoreSet
 
 
 def _by_grade(bundle: "BundleFolder", stored: dict[str, Any]) -> dict[str, Any]:
-    """Files made before there were grades hold one calibrator, fitted on the paper's scores with the defaults of then."""
-    if "grades" not in stored:
-        return {FULL: stored | {"settings": ScoreSettings(context=bundle.manifest.context).to_json()}}
-    if not isinstance(stored["grades"], dict):
+    if not isinstance(stored.get("grades"), dict):
         raise AiccError(f"{bundle.calibrator_path} is damaged (grades is not a table); {AGAIN.format(folder=bundle.path)}")
     return stored["grades"]

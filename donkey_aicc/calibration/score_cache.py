@@ -78,7 +78,7 @@ def table_at(table: ScoreTable, grade: str) -> ScoreTable:
 
 
 def grades_of(table: ScoreTable, grade: str = FULL) -> tuple[str, ...]:
-    """The grades that can be fitted on a table that was scored at `grade`; tables of older versions lack grade half."""
+    """The grades that can be fitted on a table that was scored at `grade`; a table without half rollouts lacks grade half."""
     if grade != FULL:
         return (grade,)
     return GRADES if np.isfinite(table.half_rollout).any() else (FULL, LIGHT)

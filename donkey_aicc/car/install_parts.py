@@ -16,7 +16,6 @@ MARK = "  # donkey_aicc"  # ends every line of ours; --undo removes the lines th
 BACKUP_SUFFIX = ".before-aicc"
 CALL = "add_aicc"
 GUARD = "GuardedTub"  # around the tub writer; cars of an earlier version have only the call
-FORMER_CALLS = ("add_sensor_faults", "add_command_stage", "add_monitor")  # replaced by the one above
 
 
 def manage_file(path: str | Path) -> Path:
@@ -54,7 +53,7 @@ def without_call(source: bytes, name: str = "manage.py") -> bytes:
     ending = re.escape(MARK.strip()) + r"\s*$"
     kept = [line for line in _lines(source) if not re.search(ending, line)]
     result = _checked("".join(kept), source, name)
-    left = [call for call in (CALL, GUARD, *FORMER_CALLS) if _calls(_parse(result, name), call)]
+    left = [call for call in (CALL, GUARD) if _calls(_parse(result, name), call)]
     if left:
         raise AiccError(f"{name} calls {', '.join(left)} in lines without our mark: take them out by hand")
     return result

@@ -15,7 +15,6 @@ from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Val
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import Scores, ScoreStatistics
 
-SLOW_DOWN_AT = 0.6  # where the governor starts to slow down by default
 ALLOWED_PER_LAP = 1.0
 _CANDIDATES = 60
 
@@ -88,18 +87,14 @@ def early_warning(
     ood: Mapping[str, ScoreTable],
     driving: Driving,
 ) -> dict[str, Any]:
-    """Per method, at two thresholds: the governor's, and the one that costs one false alarm per nominal lap."""
+    """Per method, at the threshold that costs one false alarm per nominal lap."""
     found: dict[str, Any] = {}
     calm = _Scored.of(test, statistics)
     stirred = {protocol: _Scored.of(table, statistics) for protocol, table in ood.items()}
     for name, calibrator in calibrators.items():
         nominal = calm.signal(calibrator)
         odd = {protocol: scored.signal(calibrator) for protocol, scored in stirred.items()}
-        matched = _threshold_for(nominal, driving)
-        found[name] = {
-            "governor": _judged(nominal, odd, SLOW_DOWN_AT, driving),
-            "matched": _judged(nominal, odd, matched, driving),
-        }
+        found[name] = _judged(nominal, odd, _threshold_for(nominal, driving), driving)
     return found
 
 
@@ -158,10 +153,9 @@ def early_warning_table(results: dict[str, Any]) -> Table:
     columns += [Column(f"{name}_lead_s", f"{name.capitalize()}: lead, s", 2) for name in protocols]
     columns += [Column(f"{name}_announced", f"{name.capitalize()}: announced", text=True) for name in protocols]
     rows = []
-    titles = {"governor": "at the governor's threshold", "matched": f"at one false alarm per nominal {unit}"}
-    for key, title in titles.items():
-        for name, one in stored.get("methods", {}).items():
-            rows.append(_warning_row(results["calibration"][name]["label"], one[key], title, name in (OURS, PLUS)))
+    title = f"at one false alarm per nominal {unit}"
+    for name, one in stored.get("methods", {}).items():
+        rows.append(_warning_row(results["calibration"][name]["label"], one, title, name in (OURS, PLUS)))
     note = stored.get("reason", "") or (
         f"Alarm: the least confidence over all horizons is below the threshold. Departure: |cte| over "
         f"{stored['departed_m']:g} m. "

@@ -197,7 +197,7 @@ def _warning(results: dict[str, Any]) -> Statement | None:
         return None
     parts = []
     for name in ("temperature", OURS):
-        protocols = methods[name]["matched"]["protocols"].values()
+        protocols = methods[name]["protocols"].values()
         departures, announced = (sum(one[key] for one in protocols) for key in ("departures", "announced"))
         if not departures:
             return None

@@ -1,4 +1,4 @@
-"""Drivers for `sim.drive`: the expert, a vision pilot, the two in turns; and the temper that makes no two drives alike."""
+"""Drivers of recorded drives: the expert, a vision pilot, the two in turns; and the temper that makes no two drives alike."""
 
 import math
 from dataclasses import asdict, dataclass

@@ -41,7 +41,7 @@ NET, BEST, OPTIMISER = "net/", "best/", "optimiser/"
 
 @dataclass
 class Position:
-    """How far a training has come; with the tensors, all that is needed to go on. No RNG state: see `seeds`."""
+    """How far a training has come; with the tensors, all that is needed to go on. No RNG state: see `derived_seed`."""
 
     made_with: dict[str, Any]  # settings, seed and data: a resumed training must have the same
     epoch: int = 0  # epochs finished

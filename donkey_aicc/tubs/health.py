@@ -14,7 +14,7 @@ VERDICTS = ("usable", "usable with losses", "unusable")
 
 @dataclass
 class TubHealth:
-    """One tub. Filled in by `data.load`; unknown numbers are NaN."""
+    """One tub. Filled in by `tubs.load`; unknown numbers are NaN."""
 
     path: str
     name: str

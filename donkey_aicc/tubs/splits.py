@@ -90,7 +90,7 @@ def describe_split(method: Method, dropped: Dropped, frames: int) -> str:
 
 
 def split_record(sides: dict[str, list[Drive]], method: Method, dropped: Dropped) -> dict[str, Any]:
-    """For the manifest: enough to cut the same parts out of the same tubs again (see `drives_of_side`)."""
+    """For the manifest: enough to cut the same parts out of the same tubs again (see `drives_by_id`)."""
     parts = {drive.id: [int(drive.indices[0]), int(drive.indices[-1])] for side in sides.values() for drive in side}
     lost = {"guard": dropped.guard, "near_duplicates": dropped.duplicates}
     return {"mode": method.mode, "guard_s": round(method.guard_s, 3), "frames_left_out": lost, "parts": parts}

@@ -82,18 +82,6 @@ def test_every_grade_has_its_own_calibrator_and_settings(bundle, calibrator):
     assert load_calibrator(bundle).settings == score_settings(bundle) == light.settings  # the best that there is
 
 
-def test_a_file_from_before_the_grades_is_grade_full_with_the_defaults_of_then(bundle, calibrator):
-    save_calibrator(bundle, calibrator, {})
-    stored = json.loads(bundle.calibrator_path.read_text())
-    old = {"bundle": stored["bundle"], "about": {}, **stored["grades"]["full"]}
-    del old["settings"]
-    bundle.calibrator_path.write_text(json.dumps(old))
-    assert fitted_grades(bundle) == ("full",)
-    loaded = load_calibrator(bundle)
-    assert loaded.settings == ScoreSettings(samples=20, rollout_steps=50, rollout_every=10, context=100, views=9, seed=0)
-    assert loaded.temperatures == calibrator.temperatures
-
-
 def test_settings_that_are_not_understood_are_refused(bundle, calibrator):
     save_calibrator(bundle, calibrator, {})
     stored = json.loads(bundle.calibrator_path.read_text())

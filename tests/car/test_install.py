@@ -10,7 +10,7 @@ import pytest
 
 from donkey_aicc import channels, cli
 from donkey_aicc.car.config import AiccConfig, key_of
-from donkey_aicc.car.install_parts import FORMER_CALLS, with_call, without_call
+from donkey_aicc.car.install_parts import with_call, without_call
 from donkey_aicc.errors import AiccError
 from tests.car_under_test import free_port, read_tub, write_settings
 from tests.monitor_under_test import add_calibrator, make_bundle
@@ -71,27 +71,6 @@ def test_the_call_stands_right_before_the_tub(donkey_car):
         return next(number for number, line in enumerate(lines) if line.startswith(start))
 
     assert at("inputs, types = aicc.add_aicc(V, cfg, inputs, types)") == at("tub_writer = TubWriter(") - 1
-
-
-def test_the_three_calls_of_an_earlier_version_are_replaced(donkey_car):
-    file = donkey_car / "manage.py"
-    before = file.read_text()
-    mark = "  # donkey_aicc\n"
-    calls = {
-        "    add_camera(V, cfg, camera_type)\n": "{place}    aicc.add_sensor_faults(V, cfg){mark}",
-        "    add_drivetrain(V, cfg)\n": "    aicc.add_command_stage(V, cfg){mark}{place}",
-        "    tub_writer = TubWriter(": "    inputs, types = aicc.add_monitor(V, cfg, inputs, types){mark}{place}",
-    }
-    old = f"from donkey_aicc import wiring as aicc{mark}aicc.plain_errors(){mark}" + before
-    for place, text in calls.items():
-        assert old.count(place) == 1
-        old = old.replace(place, text.format(place=place, mark=mark))
-    file.write_text(old)
-    assert install(donkey_car, "--yes") == 0
-    assert file.read_bytes() == with_call(before.encode())
-    assert not any(call in file.read_text() for call in FORMER_CALLS)
-    assert install(donkey_car, "--undo", "--yes") == 0
-    assert file.read_text() == before
 
 
 def test_nobody_to_ask_changes_nothing(donkey_car, monkeypatch, capsys):
@@ -197,7 +176,7 @@ def test_without_a_bundle_it_says_what_that_means(donkey_car, monkeypatch, capsy
         (b"    writer =", b"    x = 1; writer =", "more than one statement"),
         (b"types=types)", b"types=types); x = 1", "more than one statement"),
         (b"import", b"imp ort", "is not valid Python"),
-        (b"V = dk.vehicle.Vehicle()", b"V = 1; aicc.add_monitor(V)", "add_monitor in lines without our mark"),
+        (b"V = dk.vehicle.Vehicle()", b"V = 1; aicc.add_aicc(V)", "add_aicc in lines without our mark"),
     ],
 )
 def test_an_unexpected_file_is_refused(old, new, complaint):
@@ -231,8 +210,8 @@ def test_everything_else_stays_byte_for_byte(source):
 
 
 def test_calls_without_our_mark_are_left_to_the_user():
-    with pytest.raises(AiccError, match="add_monitor in lines without our mark"):
-        without_call(b"aicc.add_monitor(V, cfg, inputs, types)\n")
+    with pytest.raises(AiccError, match="add_aicc in lines without our mark"):
+        without_call(b"aicc.add_aicc(V, cfg, inputs, types)\n")
 
 
 def test_a_folder_without_manage_py_is_named(tmp_path, capsys):

@@ -66,7 +66,7 @@ def test_every_section_has_numbers(results):
     assert set(results["wilcoxon"]["aicc_plus"]) == {"tta_rho_delta"}
     assert set(results["weights"]["by_family"]) == {"fog", "jpeg", "speed_mismatch"}
     assert set(results["lambda"]) == {"1e-06", "0.01"}
-    assert set(results["early_warning"]["methods"]["none"]) == {"governor", "matched"}
+    assert set(results["early_warning"]["methods"]["none"]) == {"threshold", "nominal", "protocols"}
     assert results["monotonicity"]["protocols"]["rho"]["dark"]["spearman"] > 0.3
     interval = results["intervals"]["temperature"]["ood_ece_minus_ours"]
     assert 0 < interval["low"] < interval["high"]
