@@ -34,6 +34,7 @@ TARGETS = {
     "parts/anomaly_calibrator.py": ["parts/test_anomaly_calibrator.py"],
     "parts/anomaly_injector.py": ["parts/test_anomaly_injector.py"],
     "parts/injection_control.py": ["parts/test_injection_control.py", "parts/test_anomaly_injector.py"],
+    "alarm/governor_policy.py": ["alarm/test_governor_policy.py"],
     "parts/safety_governor.py": ["parts/test_safety_governor.py", "reliability/test_finite_commands.py"],
     "parts/departure_alarm.py": ["parts/test_departure_alarm.py"],
     "parts/safety_predictor.py": ["parts/test_safety_predictor.py", "parts/test_right_of_way.py"],

@@ -176,7 +176,7 @@ def _actions(car: Assembly, app: Any, injection: "InjectionControl | None", mark
     if governor is not None:
         found["governor"] = lambda given: _set_governor(governor, given)
         if hasattr(governor, "confirm"):
-            found["confirm"] = lambda given: _called(governor.confirm, "confirmed; the car may go on once the evidence is gone")
+            found["confirm"] = lambda given: "confirmed" if governor.confirm() else "not confirmed: the evidence is still there"
     if alarm is not None:
         found["false_alarm"] = lambda given: _called(alarm.false_alarm, "noted as a false alarm")
     return found

@@ -1,6 +1,7 @@
 """The monitor in the drive loop: prediction, confidence, alarm and governor before the drivetrain, scoring behind it."""
 
 import gc
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,14 +36,18 @@ def add_intake(car: Assembly, monitor: Monitor | None) -> "FrameIntake | None":
     from donkey_aicc.parts.frame_intake import FrameIntake
 
     config, place = car.config, after_last_image(car.V.parts)
-    in_ticks = config.sim and not config.scorer_threaded  # a drive faster than the clock: its time is counted in ticks
-    intake = FrameIntake(frozen_s=config.frozen_s, tick_s=1.0 / car.cfg.DRIVE_LOOP_HZ if in_ticks else None)
+    intake = FrameIntake(frozen_s=config.frozen_s, tick_s=1.0 / car.cfg.DRIVE_LOOP_HZ if _in_ticks(car) else None)
     with inserting_at(car.V, place):
         car.V.add(intake, inputs=[channels.IMAGE, channels.CLEAN_IMAGE], outputs=[channels.FRAME, channels.MODEL_IMAGE])
     for entry in car.V.parts[place:]:
         if isinstance(entry["part"], VisionPilot):
             entry["inputs"] = [channels.MODEL_IMAGE if name == channels.IMAGE else name for name in entry["inputs"]]
     return intake
+
+
+def _in_ticks(car: Assembly) -> bool:
+    """A drive faster than the clock: its time is counted in ticks."""
+    return car.config.sim and not car.config.scorer_threaded
 
 
 def add_judgement(car: Assembly, monitor: Monitor | None, intake: "FrameIntake | None") -> Judgement | None:
@@ -134,9 +139,12 @@ def add_governor(car: Assembly, monitor: Monitor | None) -> None:
                 "make it with donkey-aicc calibrate, or set AICC_GOVERNOR = 'off'"
             )
         return
-    from donkey_aicc.parts.safety_governor import GovernorPolicy, SafetyGovernor
+    from donkey_aicc.alarm.governor_policy import GovernorPolicy
+    from donkey_aicc.alarm.timing import tick_clock
+    from donkey_aicc.parts.safety_governor import SafetyGovernor
 
-    policy = GovernorPolicy(car.config.governor, cruise=alarm.cruise, stop_hazard=alarm.stop_hazard)
+    clock = tick_clock(car.cfg.DRIVE_LOOP_HZ) if _in_ticks(car) else time.monotonic
+    policy = GovernorPolicy(car.config.governor, cruise=alarm.cruise, stop_hazard=alarm.stop_hazard, clock=clock)
     governor = SafetyGovernor(policy, alarm.hazard.horizons if alarm.hazard is not None else ())
     inputs = [channels.ALARM, channels.HAZARD, channels.THROTTLE, channels.MODE]
     car.V.add(governor, inputs=inputs, outputs=[channels.THROTTLE, channels.ACTION])

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.alarm.alarm_policy import AlarmPolicy
+from donkey_aicc.alarm.governor_policy import FULL, STOP, STOPPED, GovernorPolicy
+from donkey_aicc.alarm.timing import tick_clock
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
@@ -15,7 +17,7 @@ from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts.departure_alarm import DepartureAlarm
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_status import NewestScores
-from donkey_aicc.parts.safety_governor import FULL, STOP, STOPPED, GovernorPolicy, SafetyGovernor
+from donkey_aicc.parts.safety_governor import SafetyGovernor
 from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from studies.governor.rivals import Rival
@@ -89,7 +91,7 @@ class GovernedCar:
         alarm = self._model
         stop_hazard = alarm.stop_hazard if rival is None else 0.0
         steps = alarm.hazard.horizons if alarm.hazard is not None else ()
-        policy = GovernorPolicy(STOP, cruise=alarm.cruise, stop_hazard=stop_hazard)
+        policy = GovernorPolicy(STOP, cruise=alarm.cruise, stop_hazard=stop_hazard, clock=tick_clock(1.0 / TICK_S))
         return Seat(SafetyGovernor(policy, steps), rival, None if rival is None else rival.policy())
 
     @property

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.alarm.alarm_policy import DANGER, WATCH
+from donkey_aicc.alarm.governor_policy import FULL, STOPPED
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.fault import Fault, make_fault
-from donkey_aicc.parts.safety_governor import FULL, STOPPED
 from donkey_aicc.simulator.drivers import nominal_driver
 from donkey_aicc.simulator.driving import USER_MODE, Marshal, Tick, drive
 from donkey_aicc.simulator.record_drives import world_at_start

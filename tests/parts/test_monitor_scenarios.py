@@ -5,11 +5,12 @@ from itertools import groupby
 import numpy as np
 import pytest
 
+from donkey_aicc.alarm.governor_policy import GovernorPolicy
 from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_stream import MonitorStream
-from donkey_aicc.parts.safety_governor import GovernorPolicy, SafetyGovernor
+from donkey_aicc.parts.safety_governor import SafetyGovernor
 from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.scoring.score_table import HORIZONS

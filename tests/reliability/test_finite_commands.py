@@ -10,11 +10,12 @@ from donkeycar.vehicle import Vehicle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from donkey_aicc.alarm.governor_policy import GovernorPolicy
 from donkey_aicc.car.wiring import add_aicc
 from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionControl
-from donkey_aicc.parts.safety_governor import CommandLimits, GovernorPolicy, SafetyGovernor
+from donkey_aicc.parts.safety_governor import CommandLimits, SafetyGovernor
 
 
 class Spiteful:
