@@ -13,6 +13,7 @@ version = re.search(r'^__version__ = "(.+)"$', (HERE / "donkey_aicc/__init__.py"
 
 # A car needs none of these: what it drives with runs on ONNX Runtime.
 TRAIN = ["torch>=2.3,<3", "scikit-learn>=1.4", "matplotlib>=3.8", "joblib>=1.3"]
+GYM = ["gymnasium>=1.0,<2"]
 
 setup(
     name="donkey_aicc",
@@ -54,7 +55,10 @@ setup(
             "playwright>=1.40",
             "mcap>=1.1,<2",
             "axe-playwright-python>=0.1.4",
+            *GYM,
+            "stable-baselines3>=2.4,<3",
         ],
+        "gym": GYM,
         "cluster": ["dask", "distributed"],
         "rerun": ["rerun-sdk>=0.21,<0.23"],
         "mcap": ["mcap>=1.1,<2"],

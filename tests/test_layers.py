@@ -17,7 +17,7 @@ LAYERS = (
     ("scoring", "simulator", "web"),
     ("tubs", "alarm", "calibration"),
     ("overhead", "labelling", "training", "evaluation", "parts", "replay"),
-    ("car", "demo"),
+    ("car", "demo", "gym"),
     ("commands", "cli", "__main__"),
 )
 # Within a layer only these: importer -> imported.
@@ -28,6 +28,7 @@ SIBLINGS = {
     "alarm": {"tubs"},
     "calibration": {"alarm", "tubs"},
     "demo": {"car"},
+    "gym": {"car"},
     "__main__": {"cli"},
 }
 LAYER_OF = {name: number for number, names in enumerate(LAYERS, start=1) for name in names}

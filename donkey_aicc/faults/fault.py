@@ -95,11 +95,11 @@ def _to_one_side(body: Body, entropy: tuple[int, ...]) -> Body:
 FORM = (
     "FAULT:SEVERITY[@WHEN], separated by commas; FAULT is one of "
     + ", ".join(FAULTS)
-    + "; SEVERITY 1-5; WHEN is seconds (10s-25s or 10s-), laps (lap2 or lap2-4, the first lap is lap1) or ticks (100-300)"
+    + "; SEVERITY 1-5; WHEN is seconds (10s-25s or, from then on, 10s), laps (lap2 or lap2-4) from lap1 or ticks (100-300)"
 )
 
 _WHEN = {
-    "s": re.compile(r"^(\d+(?:\.\d+)?)s-(?:(\d+(?:\.\d+)?)s)?$"),
+    "s": re.compile(r"^(\d+(?:\.\d+)?)s(?:-(?:(\d+(?:\.\d+)?)s)?)?$"),
     "lap": re.compile(r"^lap(\d+)(?:-(?:lap)?(\d+))?$"),
     "tick": re.compile(r"^(\d+)-(\d+)?$"),
 }

@@ -1,0 +1,68 @@
+"""MonitorLoop: the car's monitor where there is no car: frames and commands in, what the tub would record out."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from donkey_aicc import channels
+from donkey_aicc.car.assembly import ALARM_CHANNELS, MONITOR_CHANNELS, Assembly
+from donkey_aicc.car.config import AiccConfig
+from donkey_aicc.car.drive_loop import shorten_profile
+from donkey_aicc.car.monitor_loading import load_monitor
+from donkey_aicc.car.monitor_wiring import add_governor, add_intake, add_judgement, add_scoring
+
+_PILOT = "local"
+_NO_AGE_S = 60.0  # scores are always of the tick before, however long whoever drives thinks in between
+
+
+class _Given:
+    """Stands for camera and pilot."""
+
+    def __init__(self) -> None:
+        self.now: tuple[Any, ...] = ()
+
+    def run(self) -> tuple[Any, ...]:
+        return self.now
+
+
+class MonitorLoop:
+    """One `run` is one tick of the drive loop with the wiring that a car has, the scorer inside the loop."""
+
+    def __init__(self, bundle: str | Path, *, governor: str = "off", grade: str | None = None, rate_hz: float = 20.0) -> None:
+        from donkeycar.vehicle import Vehicle
+
+        self._vehicle, self._given = Vehicle(), _Given()
+        given = [channels.IMAGE, channels.STEERING, channels.THROTTLE, channels.MODE, channels.HIT]
+        self._vehicle.add(self._given, outputs=given)
+        self._vehicle.mem[channels.CLEAN_IMAGE] = None
+        config = AiccConfig(
+            sim=True, bundle=str(bundle), governor=governor, grade=grade, scorer_threaded=False, max_score_age_s=_NO_AGE_S
+        )
+        car = Assembly(self._vehicle, SimpleNamespace(DRIVE_LOOP_HZ=rate_hz), config)
+        monitor = load_monitor(car)
+        intake = add_intake(car, monitor)
+        judgement = add_judgement(car, monitor, intake)
+        add_governor(car, monitor)
+        add_scoring(car, judgement)
+        shorten_profile(self._vehicle)
+        self._names = [name for name in (*MONITOR_CHANNELS, *ALARM_CHANNELS, channels.ACTION) if name in car.recorded]
+
+    def run(self, image: np.ndarray, steering: float, throttle: float, hit: bool = False) -> dict[str, Any]:
+        """image: (H, W, 3) uint8 RGB of this tick, and the command for it; returns channel -> value.
+
+        `throttle` is among them: what the governor lets through. hit: the next frame begins a new sequence.
+        """
+        self._given.now = (image, steering, throttle, _PILOT, hit)
+        self._vehicle.update_parts()
+        names = [*self._names, channels.THROTTLE]
+        return dict(zip(names, self._vehicle.mem.get(names), strict=True))
+
+    def reset(self) -> None:
+        """The car was put somewhere else: sequence, alarm and governor begin anew."""
+        for entry in self._vehicle.parts:
+            part = entry["part"]
+            begin = getattr(part, "reset", None) or getattr(part, "shutdown", None)
+            if begin is not None:
+                begin()
