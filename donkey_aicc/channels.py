@@ -25,9 +25,13 @@ CONFIDENCE = "aicc/confidence"
 CONFIDENCE_MIN = "aicc/confidence_min"
 STATUS = "aicc/status"
 SIGNS = "aicc/signs"  # what the alarm looks at
+HEALTH = "aicc/health"  # ok, waiting: ..., doubtful: ... or blind: ...
 HAZARD = "aicc/hazard"  # probability of a departure within each horizon
 ALARM = "aicc/alarm"  # none, watch or danger
 REASON = "aicc/reason"  # of the alarm, for a person
+STAYS = "aicc/stays"  # probability that it stays in its lane within each horizon
+STATE = "aicc/state"  # All well, Careful, Danger or Monitor blind
+ADVICE = "aicc/advice"  # what a held car waits for
 GRADE = "aicc/grade"  # of the scores: full, half or light
 ACTION = "aicc/action"
 

@@ -24,6 +24,7 @@ from donkey_aicc.car.monitor_wiring import (
     add_scoring,
     keep_models_out_of_garbage_collection,
 )
+from donkey_aicc.car.outlook_wiring import add_outlook
 from donkey_aicc.car.start_checks import (
     begin,
     check_settings,
@@ -64,6 +65,7 @@ def add_aicc(
         add_command_faults(car, injection)
         judgement = add_judgement(car, monitor, intake)
         add_governor(car, monitor)
+        add_outlook(car, monitor)
         sent = [channels.STEERING, channels.THROTTLE]
         V.add(CommandLimits(), inputs=sent, outputs=sent)
     add_scoring(car, judgement)

@@ -21,7 +21,7 @@ from donkey_aicc.tubs.timeline import ASSUMED_RATE_HZ, read_times
 from donkey_aicc.tubs.tub_contents import Record, TubContents, number, numbers, text
 from donkey_aicc.web.cockpit_exchange import SHOWN
 
-TEXTS = ("mode", "status", "grade", "alarm", "reason", "action")
+TEXTS = ("mode", "status", "grade", "health", "alarm", "reason", "state", "action", "advice")
 ELSEWHERE = ("image", "recording", "records", "inject_protocol")  # read in another way, or of no use here
 LONGEST_STEP_S, PAUSE_S = 1.0, 1.5  # a longer pause between two records is shown as one of this length
 LONGEST_TEXT, LONGEST_VECTOR = 200, 64

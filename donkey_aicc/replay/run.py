@@ -13,7 +13,7 @@ import numpy as np
 from donkey_aicc.errors import AiccError
 
 SCORE_COLUMNS = ("p_safe", "p_tta", "confidence", "rho", "delta")
-VECTORS = ("p_safe", "p_tta", "confidence", "hazard")  # one number per horizon
+VECTORS = ("p_safe", "p_tta", "confidence", "hazard", "stays")  # one number per horizon
 ABOUT_S = 1.0  # the dial and the events look at the horizon nearest to this
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from donkey_aicc.alarm.alarm_model import AlarmStream
+from donkey_aicc.alarm.outlook import outlook, state_of
 from donkey_aicc.alarm.signs import table_signs
 from donkey_aicc.calibration.past_faults import scores_without_past
 from donkey_aicc.errors import AiccError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def alarm_again(table: ScoreTable, calibrator: "Calibrator") -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Number columns (hazard) and word columns (alarm, reason) of the table's rows; empty for a bundle without an alarm."""
+    """Number columns (hazard, stays) and word columns (alarm, reason, state) of the table's rows; empty without an alarm."""
     if calibrator.alarm is None or calibrator.statistics is None:
         return {}, {}
     horizons = tuple(int(step) for step in table.horizons)
@@ -43,7 +44,9 @@ def alarm_again(table: ScoreTable, calibrator: "Calibrator") -> tuple[dict[str, 
             alarm[row], reason[row] = reading.level, reading.reason
             if len(reading.hazard) == len(horizons):
                 hazard[row] = reading.hazard
-    return {"hazard": hazard}, {"alarm": alarm, "reason": np.array(reason)}
+    stays = {} if calibrator.alarm.hazard is None else {"stays": outlook(alarm, hazard, None)}
+    state = np.array([state_of(level) for level in alarm])
+    return {"hazard": hazard} | stays, {"alarm": alarm, "reason": np.array(reason), "state": state}
 
 
 WORTH_WORKERS = 2000  # frames; for fewer, starting worker processes takes longer than they save
@@ -76,6 +79,8 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, g
         calibrator = load_calibrator(bundle, grade)
         hazard, words = alarm_again(table, calibrator)
         columns |= _calibrated(table, calibrator) | hazard
+        if "alarm" in words and "stays" not in columns and bundle.manifest.tau is None and "confidence" in columns:
+            columns["stays"] = outlook(words["alarm"], None, columns["confidence"])  # its labels mean "on the road"
     else:
         notes.append(f"bundle {bundle.path.name} has no calibrator: no confidence, rho or delta; make one: donkey-aicc calibrate")
         status = np.where(table.valid, "no calibrator", status)
