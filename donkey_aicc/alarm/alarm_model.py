@@ -82,6 +82,7 @@ class AlarmModel:
     def statements(self) -> list[str]:
         """What is promised and what is not, for the person at `calibrate`."""
         said = [f"alarm: {name} {getattr(self, name).statement()}" for name in ("watch", "danger")]
+        said.append(f"  {self.scales.statement()}")
         said.append(f"  {smallest_promise(self.danger.drives)}; a drive is {self.stretch} frames")
         if not self.strict:
             said.append("  the same drives set the scale: take the promise as approximate, or give fresh ones: --alarm-drives")

@@ -26,20 +26,33 @@ PREDICTED = ("unsafe_near", "unsafe_far", "tta_spread")
 RISES = ("strangeness_rise", "unsafe_near_rise")
 EVIDENCE_NAMES = (*SIGN_NAMES, *PREDICTED, *RISES)
 MOST_OF_A_SIGN = 1000.0
+LEAST_CALM_FRAMES = 300  # of nominal driving: fifteen seconds at 20 Hz. What a sign does in less says nothing about a lap
 
 
 @dataclass(frozen=True)
 class SignScales:
-    """Per sign: the nominal middle, and how far above and below it a usual nominal drive gets. NaN: the sign is not used."""
+    """Per sign: the nominal middle, and how far above and below it a usual nominal drive gets. NaN: the sign is not used.
+
+    frames, drives: of the calm nominal driving that this rests on; 0 in files that did not say.
+    """
 
     middle: np.ndarray  # (S,)
     above: np.ndarray  # (S,) > 0
     below: np.ndarray  # (S,) > 0
     cloud: MahalanobisScore | None = None  # how the signs of the picture before `picture` go together in nominal drives
+    frames: int = 0
+    drives: int = 0
 
     @classmethod
     def fit(cls, signs: np.ndarray, drive: np.ndarray) -> "SignScales":
         """signs: (N, S) of nominal drives; drive: (N,) names. The largest of the drives' own extremes is the unit."""
+        calm = np.isfinite(signs).any(axis=1)
+        frames, drives = int(calm.sum()), len(np.unique(drive[calm]))
+        if frames < LEAST_CALM_FRAMES:
+            raise AiccError(
+                f"the alarm's scales need at least {LEAST_CALM_FRAMES} calm nominal frames, got {frames} of {drives} drives: "
+                "frames around a departure do not count; record more laps"
+            )
         middle, above, below = np.full((3, len(SIGNS)), np.nan)
         whole = np.isfinite(signs[:, :PICTURE]).all(axis=1)
         cloud = MahalanobisScore.fit(signs[whole, :PICTURE], CLOUD_REGULARISATION) if whole.sum() > PICTURE else None
@@ -53,7 +66,17 @@ class SignScales:
             away = values - middle[column]
             extremes = np.array([(away[names == name].max(), -away[names == name].min()) for name in np.unique(names)])
             above[column], below[column] = np.maximum(extremes.max(axis=0), sign.floor)
-        return cls(middle, above, below, cloud)
+        return cls(middle, above, below, cloud, frames, drives)
+
+    def statement(self) -> str:
+        """What the scales rest on, in words."""
+        absent = [sign.name for sign, value in zip(SIGNS, self.middle, strict=True) if not np.isfinite(value)]
+        said = (
+            f"scales: from {self.frames} calm frames of {self.drives} drives"
+            if self.frames
+            else "scales: made before they said from what"
+        )
+        return said + (f"; not measured and not used: {', '.join(absent)}" if absent else "")
 
     def usual(self, name: str) -> float | None:
         """The nominal middle of a sign; None: it is not used."""
@@ -77,13 +100,15 @@ class SignScales:
             for number, sign in enumerate(SIGNS)
             if np.isfinite(self.middle[number])
         }
-        return {"signs": signs, "cloud": None if self.cloud is None else self.cloud.to_json()}
+        cloud = None if self.cloud is None else self.cloud.to_json()
+        return {"signs": signs, "cloud": cloud, "frames": self.frames, "drives": self.drives}
 
     @classmethod
     def from_json(cls, stored: Any) -> "SignScales":
         scales = np.full((3, len(SIGNS)), np.nan)
         try:
             cloud = None if stored["cloud"] is None else MahalanobisScore.from_json(stored["cloud"])
+            frames, drives = int(stored.get("frames", 0)), int(stored.get("drives", 0))
             for name, row in stored["signs"].items():
                 scales[:, SIGN_NAMES.index(name)] = float(row["middle"]), float(row["above"]), float(row["below"])
         except DAMAGE as error:
@@ -92,7 +117,7 @@ class SignScales:
         # Signs are logarithms, shares or standardised: a larger range would only keep the alarm silent. False for NaN.
         if not (np.abs(used) <= MOST_OF_A_SIGN).all() or not (used[1:] > 0.0).all():
             raise AiccError(f"the alarm's signs need a middle and ranges above 0, all up to {MOST_OF_A_SIGN:g}")
-        return cls(scales[0], scales[1], scales[2], cloud)
+        return cls(scales[0], scales[1], scales[2], cloud, frames, drives)
 
 
 def _with_picture(signs: np.ndarray, cloud: MahalanobisScore | None) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 Departure: the car has left its lane. A notion of its own beside the paper's `safe`, which half of nominal driving is not.
 
-What counts: |cte| beyond the lane's half width, a frame that a person marked, the last frame before a person took over, or a
-frame labelled as off the track. Alarm, hazard and governor know only this notion.
+What counts: |cte| beyond the lane's half width, a frame that a person marked, the last frame before a person took over, or a 1 in
+the column `departed` of a label file. A label file's `safe` says nothing of it: a race car is unsafe all the time. Alarm, hazard
+and governor know only this notion.
 """
 
 import math
@@ -98,11 +99,16 @@ class CsvLabels:
     certainty: dict[int, float] = field(default_factory=dict)  # missing: sure
     driving: dict[int, float] | None = None  # 0: carried, parked or in the pit; None: the file does not say
     times_ms: dict[int, float] = field(default_factory=dict)  # when the labelled record was taken; missing: not said
+    departed: dict[int, float] = field(default_factory=dict)  # 1 out of the lane, 0 in it; missing: not said
 
     def lookup(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """cte, safe and certainty (N,) float32 of the records; NaN, NaN and 1 where the file has none."""
         cte, safe = (_column(source, indices, math.nan) for source in (self.cte, self.safe))
         return cte, safe, np.clip(np.nan_to_num(_column(self.certainty, indices, 1.0), nan=1.0), 0.0, 1.0)
+
+    def out_of_lane(self, indices: np.ndarray) -> np.ndarray:
+        """(N,) float32: 1 departed, 0 not, NaN where the file does not say."""
+        return _column(self.departed, indices, math.nan)
 
     def of_others(self, indices: np.ndarray, times_s: np.ndarray) -> np.ndarray:
         """(N,) bool: the file speaks of a record with this index, but of another time: another tub's, or a replaced one."""
@@ -118,11 +124,14 @@ def _column(source: dict[int, float], indices: np.ndarray, missing: float) -> np
     return np.array([source.get(int(index), missing) for index in indices], dtype=np.float32)
 
 
+_BESIDE = ("certainty", "driving", "departed", "time_ms")
+
+
 def read_label_csv(path: str | Path, tub: str, one_tub: bool) -> CsvLabels:
     """Labels for one tub from a CSV with the columns index and cte or safe; an empty cell is unlabelled.
 
-    `certainty` (0..1), `driving` (0: carried, parked, in the pit) and `time_ms` may stand beside them. With several tubs the file
-    needs a column `tub` with the tub's folder name. Other columns are ignored.
+    `certainty` (0..1), `driving` (0: carried, parked, in the pit), `departed` (1: out of the lane) and `time_ms` may stand beside
+    them. With several tubs the file needs a column `tub` with the tub's folder name. Other columns are ignored.
     """
     try:
         names, rows = read_table(path)
@@ -134,21 +143,23 @@ def read_label_csv(path: str | Path, tub: str, one_tub: bool) -> CsvLabels:
     if "tub" not in names and not one_tub:
         raise AiccError(f"the label file {path} needs a column tub (the folder name), because several tubs are read")
     values: dict[int, float] = {}
-    beside: dict[str, dict[int, float]] = {name: {} for name in ("certainty", "driving", "time_ms") if name in names}
+    beside: dict[str, dict[int, float]] = {name: {} for name in _BESIDE if name in names}
     for line, row in enumerate(rows, start=2):
         if "tub" in names and row["tub"] != tub:
             continue
         index, value = _label_cell(path, line, row["index"], row[kind])
-        if kind == "safe" and value not in (0.0, 1.0) and not math.isnan(value):
-            raise AiccError(f"{path} line {line}: safe must be 0, 1 or empty, got {row[kind]!r}")
         values[index] = value
         for name, column in beside.items():
             column[index] = _label_cell(path, line, row["index"], row[name])[1]
+        for name, said in ((kind, value), ("departed", beside.get("departed", {}).get(index, math.nan))):
+            if name != "cte" and said not in (0.0, 1.0) and not math.isnan(said):
+                raise AiccError(f"{path} line {line}: {name} must be 0, 1 or empty, got {row[name]!r}")
     if one_tub and rows and not values:
-        others = ", ".join(sorted({row["tub"] for row in rows}))
-        raise AiccError(f"the label file {path} is of another tub: it speaks of {others}, not of {tub}")
+        told = ", ".join(sorted({row["tub"] for row in rows}))
+        raise AiccError(f"the label file {path} is of another tub: it speaks of {told}, not of {tub}")
     cte, safe = (values if kind == wanted else {} for wanted in ("cte", "safe"))
-    return CsvLabels(cte, safe, beside.get("certainty", {}), beside.get("driving"), beside.get("time_ms", {}))
+    others = (beside.get("certainty", {}), beside.get("driving"), beside.get("time_ms", {}), beside.get("departed", {}))
+    return CsvLabels(cte, safe, *others)
 
 
 def _label_cell(path: str | Path, line: int, index: str | None, value: str | None) -> tuple[int, float]:
@@ -169,19 +180,15 @@ def check_half_width(half_width: float | None) -> None:
         raise ConfigError(f"the lane's half width must be a number > 0 in the unit of the recorded cte, got {half_width}")
 
 
-def departed_frames(
-    drive: Drive, marks: np.ndarray, *, half_width: float | None, centre: float = 0.0, off_track: bool = False
-) -> np.ndarray:
-    """(N,) float32: 1 out of the lane, 0 in it, NaN where nothing tells.
+def departed_frames(drive: Drive, marks: np.ndarray, *, half_width: float | None, centre: float = 0.0) -> np.ndarray:
+    """(N,) float32: 1 out of the lane, 0 in it, NaN where nothing tells. What `drive.departed` says already, from a file, counts.
 
-    marks: (N,) 1 marked, 0 not, NaN not recorded. off_track: `drive.safe` comes from pictures or a file and means the lane.
+    marks: (N,) 1 marked, 0 not, NaN not recorded.
     """
-    said = []
+    said = [drive.departed]
     if half_width is not None:
         distance = np.abs(drive.cte.astype(np.float32) - np.float32(centre))
         said.append(np.where(np.isfinite(distance), distance > np.float32(half_width), np.nan))
-    if off_track:
-        said.append(1.0 - drive.safe)
     said += [marks, _takeovers(drive.mode)]
     votes = np.stack([np.asarray(each, dtype=np.float32) for each in said])
     known = np.isfinite(votes).any(axis=0)

@@ -80,11 +80,11 @@ def load_drives(
     threshold = _threshold(chosen, tau, cte_centre)
     labelled: list[Drive] = []
     for tub, (source, sequences) in zip(assembled, chosen, strict=True):
-        lane, off_track = lane_half_width or tub.lane_half_width, source == CSV_SAFE
+        lane = lane_half_width or tub.lane_half_width
         done = [
             sequence.with_labels(
                 _label(sequence, marks, source, threshold, cte_centre, label_window_s),
-                departed=departed_frames(sequence, marks, half_width=lane, centre=cte_centre, off_track=off_track),
+                departed=departed_frames(sequence, marks, half_width=lane, centre=cte_centre),
             )
             for sequence, marks in zip(sequences, tub.marks, strict=True)
         ]
@@ -162,8 +162,9 @@ def _from_file(tub: AssembledTub, labels_csv: str | Path, one_tub: bool) -> Chos
     for sequence in tub.sequences:
         cte, safe, certainty = labels.lookup(sequence.indices)
         others = labels.of_others(sequence.indices, sequence.times_s)
-        cte[others], safe[others], strange = np.nan, np.nan, strange + int(others.sum())
-        filled.append(sequence.with_labels(safe, cte=cte if labels.cte else None, certainty=certainty))
+        departed = labels.out_of_lane(sequence.indices)
+        cte[others], safe[others], departed[others], strange = np.nan, np.nan, np.nan, strange + int(others.sum())
+        filled.append(sequence.with_labels(safe, cte=cte if labels.cte else None, certainty=certainty, departed=departed))
     known = {int(index) for sequence in tub.sequences for index in sequence.indices}
     given = labels.cte.keys() | labels.safe.keys()
     shared = len(given & known)

@@ -223,3 +223,14 @@ def test_every_sign_has_its_words():
     both = np.zeros(len(SIGNS))
     both[SIGN_NAMES.index("light")], both[SIGN_NAMES.index("log_rho")] = 2.0, 9.0
     assert reason(both, -both, scales) == "the picture is much darker than in training"  # not the score that follows from it
+
+
+def test_a_scale_says_what_it_rests_on_and_is_refused_when_that_is_too_little(nominal, statistics, model):
+    """A label file that calls half of the driving a departure once left 29 calm frames, and nobody was told."""
+    assert "scales: from 3200 calm frames of 16 drives" in "\n".join(model.statements())
+    again = AlarmModel.from_json(json.loads(json.dumps(model.to_json())))
+    assert again.scales.statement() == model.scales.statement()
+    out = nominal.departed.copy()
+    out[::60] = 1.0
+    with pytest.raises(AiccError, match="at least 300 calm nominal frames, got"):
+        fit_alarm(replace(nominal, departed=out), statistics)

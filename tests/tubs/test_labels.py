@@ -138,10 +138,20 @@ def test_a_drive_without_anything_to_tell_says_nothing():
     assert np.isnan(said).all()
 
 
-def test_off_track_labels_of_pictures_are_departures():
-    safe = np.array([1, 1, 0, np.nan, 1, 1])
-    said = departed_frames(six_frames(safe=safe), NOT_RECORDED, half_width=None, off_track=True)
-    np.testing.assert_array_equal(said, [0, 0, 1, np.nan, 0, 0])
+def test_unsafe_in_a_label_file_is_no_departure_unless_the_file_says_so(tmp_path):
+    """A race car is unsafe half of the time and hardly ever leaves the track."""
+    record(plan_nominal(tmp_path / "tubs", "loop", 1, (12, 12), 3), None)
+    labels = tmp_path / "labels.csv"
+
+    def departed(columns, row):
+        labels.write_text("\n".join([columns, *(row.format(index=index) for index in range(300))]))
+        return load_drives([tmp_path / "tubs"], labels_csv=labels, tau=None, cache_dir=tmp_path / "cache").sequences[0].departed
+
+    assert not departed("index,safe", "{index},0").any()
+    assert departed("index,safe,departed", "{index},1,1").all()
+    assert not departed("index,cte,departed", "{index},0,0").any()
+    with pytest.raises(AiccError, match="departed must be 0, 1 or empty, got '2'"):
+        departed("index,safe,departed", "{index},1,2")
 
 
 def test_departure_within_k_grows_with_k_and_ends_with_what_is_known():
