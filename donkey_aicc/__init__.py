@@ -19,6 +19,7 @@ _HOMES: dict[str, str] = {
     "DepartureAlarm": "donkey_aicc.parts.departure_alarm",
     "SafetyGovernor": "donkey_aicc.parts.safety_governor",
     "UnsafeMark": "donkey_aicc.parts.unsafe_mark",
+    "register_fault": "donkey_aicc.faults.own_faults",
 }
 
 __all__ = ["__version__", *_HOMES]

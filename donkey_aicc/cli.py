@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import donkey_aicc
 from donkey_aicc.errors import LONGEST_MESSAGE, AiccError, printable, shortened
+from donkey_aicc.plugins import load_plugins
 
 # name -> one line for `donkey-aicc --help`, in the order in which a newcomer meets them.
 COMMANDS = {
@@ -95,6 +96,7 @@ def main(argv: Sequence[str] | None = None, program: Program = DONKEY_AICC) -> i
         return 0
     chosen = next((word for word in arguments if not word.startswith("-")), None)
     args = build_parser(chosen, program).parse_args(arguments)
+    load_plugins()
     try:
         return program.module(args.command).run(args)
     except AiccError as error:

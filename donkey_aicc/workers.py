@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from donkey_aicc.plugins import load_plugins
+
 Result = TypeVar("Result")
 LOOK_EVERY_S = 0.5
 
@@ -24,6 +26,7 @@ def end_with_parent(parent: int) -> None:
 
     The id is handed over, because a parent killed meanwhile is no longer the one that the system names.
     """
+    load_plugins()  # a worker is a process of its own, which knows nothing of what was registered
     threading.Thread(target=_watch, args=(parent,), daemon=True, name="aicc-parent-watch").start()
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.faults.protocols import PROTOCOLS
+from donkey_aicc.faults.protocols import for_tests_only
 from donkey_aicc.scoring.nominal_distance import MAX_REFERENCES
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import Scores, ScoreStatistics
@@ -90,7 +90,7 @@ def build_pool(
 
 def faulty_frames(driven: ScoreTable, horizons: np.ndarray) -> ScoreTable:
     """The valid frames under a fault; test protocols are refused, so that nothing can be fitted on them by mistake."""
-    test = sorted(set(driven.protocol.tolist()) & set(PROTOCOLS))
+    test = for_tests_only(driven.protocol.tolist())
     if test:
         raise AiccError(f"drives under {', '.join(test)} are for tests only; drive with the faults of D_aug to calibrate")
     if not np.array_equal(driven.horizons, horizons):

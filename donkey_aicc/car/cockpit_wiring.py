@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from donkey_aicc import __version__, channels
 from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.errors import AiccError, one_of
-from donkey_aicc.faults.protocols import FAULTS, IN_SOFTWARE, SEVERITIES
+from donkey_aicc.faults.protocols import FAULTS, SEVERITIES, in_software
 from donkey_aicc.web.cockpit_exchange import Action, Controls, Hold, flag
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _about(car: Assembly, monitor: "Monitor | None", controls: Controls) -> dict
         "rate_hz": car.cfg.DRIVE_LOOP_HZ,
         "simulated": car.simulated,
         "actions": controls.names,
-        "protocols": list(FAULTS if car.config.sim else IN_SOFTWARE),
+        "protocols": list(FAULTS if car.config.sim else in_software()),
         "severities": list(SEVERITIES),
         "severity": car.config.inject_button_severity,
         "arm_s": None if car.simulated else car.config.inject_arm_s,

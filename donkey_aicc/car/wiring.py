@@ -36,6 +36,7 @@ from donkey_aicc.car.start_checks import (
 )
 from donkey_aicc.parts.guarded_tub import GuardedTub
 from donkey_aicc.parts.safety_governor import CommandLimits
+from donkey_aicc.plugins import load_plugins
 
 __all__ = ["GuardedTub", "add_aicc", "begin", "plain_errors"]  # what an installed manage.py calls
 
@@ -48,6 +49,7 @@ def add_aicc(
     inputs, types: the channels that the tub records, and their types. Returns both with ours added.
     config: the AICC_* keys of `cfg`, if they have been read already.
     """
+    load_plugins()
     if given_inject() is not None:
         cfg.AICC_INJECT = given_inject()
     car = Assembly(V, cfg, config or AiccConfig.from_donkey(cfg))

@@ -13,12 +13,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "bundle",
         metavar="BUNDLE",
-        help="folder of a bundle, such as models/mine, or the name of a shipped one, such as reference",
+        nargs="?",
+        help="folder of a bundle, such as models/mine, or a shipped name, such as reference; without: the installed plugins",
     )
     parser.add_argument("--json", action="store_true", help="print the manifest as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.bundle is None:
+        from donkey_aicc.plugins import GROUP, load_plugins
+
+        found = [f"  {name:<20} {what}" for name, what in load_plugins().items()]
+        print(printable("\n".join([f"plugins ({GROUP}):", *(found or ["  none installed"])])))
+        return 0
     manifest = known_bundle(args.bundle)
     print(json.dumps(manifest.to_json(), indent=2) if args.json else describe(bundle_path(args.bundle), manifest))
     return 0

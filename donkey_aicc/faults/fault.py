@@ -23,6 +23,7 @@ from donkey_aicc.faults.fault_effects import (
     SensorFault,
     SpeedMismatch,
 )
+from donkey_aicc.faults.own_faults import CAMERA, OwnFault, PlayedOwnFault
 from donkey_aicc.faults.protocols import (
     FAULTS,
     BiasParameters,
@@ -68,6 +69,9 @@ def make_fault(
     if not rate_hz > 0:
         raise ConfigError(f"rate_hz must be > 0, got {rate_hz!r}")
     row = parameters(protocol, severity, overrides)
+    if isinstance(row, OwnFault):
+        played = PlayedOwnFault(protocol, row, (seed, episode))
+        return Fault(protocol, severity, *((played, None) if row.side == CAMERA else (None, played)))
     entropy = (seed, list(FAULTS).index(protocol), episode)
     sensor: SensorFault | None = None
     command: CommandFault | None = None
@@ -93,9 +97,8 @@ def _to_one_side(body: Body, entropy: tuple[int, ...]) -> Body:
 
 
 FORM = (
-    "FAULT:SEVERITY[@WHEN], separated by commas; FAULT is one of "
-    + ", ".join(FAULTS)
-    + "; SEVERITY 1-5; WHEN is seconds (10s-25s or, from then on, 10s), laps (lap2 or lap2-4) from lap1 or ticks (100-300)"
+    "FAULT:SEVERITY[@WHEN], separated by commas; FAULT is one of {}; SEVERITY 1-5; "
+    "WHEN is seconds (10s-25s or, from then on, 10s), laps (lap2 or lap2-4) from lap1 or ticks (100-300)"
 )
 
 _WHEN = {
@@ -169,7 +172,7 @@ def _parse_when(piece: str, when: str) -> tuple[str, float, float]:
 
 
 def _wrong(piece: str, reason: str) -> ConfigError:
-    return ConfigError(f"injection {piece!r}: {reason}. The form is {FORM}")
+    return ConfigError(f"injection {piece!r}: {reason}. The form is {FORM.format(', '.join(FAULTS))}")
 
 
 WAIT_S = 10.0

@@ -5,7 +5,7 @@ in docs/injection.md. Some change the car itself, not its pictures or commands: 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -185,9 +185,19 @@ PHYSICAL_FAULTS: dict[str, dict[int, Parameters]] = {
     "camera_pitch": _rows([Body(pitch_deg=angle) for angle in (1.0, 2.0, 3.0, 4.0, 5.5)]),
     "one_wheel": _rows([Body(pull_per_m=pull, drag=1.0 + pull) for pull in (0.1, 0.2, 0.3, 0.42, 0.55)]),
 }
-D_AUG_DRIVEN = {**VISUAL_FAULTS, **COMMAND_FAULTS, **PHYSICAL_FAULTS}
-FAULTS: dict[str, dict[int, Any]] = {**PROTOCOLS, **D_AUG_DRIVEN}
-IN_SOFTWARE = tuple(name for name in FAULTS if name not in PHYSICAL_FAULTS)
+D_AUG_DRIVEN: dict[str, dict[int, Any]] = {**VISUAL_FAULTS, **COMMAND_FAULTS, **PHYSICAL_FAULTS}
+FAULTS: dict[str, dict[int, Any]] = {**PROTOCOLS, **D_AUG_DRIVEN}  # `register_fault` adds to these two
+
+
+def in_software() -> tuple[str, ...]:
+    """Faults that can be put into any car's frames or commands."""
+    return tuple(name for name in FAULTS if name not in PHYSICAL_FAULTS)
+
+
+def for_tests_only(names: Iterable[str]) -> list[str]:
+    """Those of the names, as tubs hold them (`bias+blur`), that nothing may be fitted on."""
+    single = {each for name in names for each in name.split("+")}
+    return sorted(name for name in single if name in FAULTS and name not in D_AUG_DRIVEN)
 
 
 def parameters(fault: str, severity: int, overrides: Mapping[str, Any] | None = None) -> Parameters:
@@ -196,6 +206,8 @@ def parameters(fault: str, severity: int, overrides: Mapping[str, Any] | None = 
     if severity not in SEVERITIES:
         raise ConfigError(f"severity of {fault} must be one of {', '.join(map(str, SEVERITIES))}; got {severity!r}")
     row = FAULTS[fault][severity]
+    if overrides and not is_dataclass(row):
+        raise ConfigError(f"{fault} has no parameters that could be changed, got {', '.join(overrides)}")
     return _checked(fault, changed(fault, row, overrides)) if overrides else row
 
 
@@ -212,5 +224,5 @@ def refuse_physical(fault: str) -> None:
     if fault in PHYSICAL_FAULTS:
         raise ConfigError(
             f"{fault} acts on the car itself and works in the embedded simulator only; a real car can be given "
-            + ", ".join(IN_SOFTWARE)
+            + ", ".join(in_software())
         )

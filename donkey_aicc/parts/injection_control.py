@@ -9,7 +9,7 @@ from typing import Any
 
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.faults.fault import Episode, Fault, WaitingFaults, make_fault
-from donkey_aicc.faults.protocols import FAULTS, IN_SOFTWARE, PROTOCOLS, parameters, refuse_physical
+from donkey_aicc.faults.protocols import FAULTS, PROTOCOLS, in_software, parameters, refuse_physical
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class InjectionControl:
         self.arm_s = arm_s
         self.in_user_mode = in_user_mode
         self.button_severity = button_severity
-        self.faults = tuple(FAULTS if physical else IN_SOFTWARE)  # by name; a real car cannot be broken by software
+        self.faults = tuple(FAULTS if physical else in_software())  # by name; a real car cannot be broken by software
         self._clock = clock
         self._lock = threading.Lock()  # buttons arrive from the threads of joystick and web server
         self._waiting = WaitingFaults(clock)

@@ -12,7 +12,6 @@ from donkey_aicc.faults.protocols import (
     COMMAND_FAULTS,
     D_AUG_DRIVEN,
     FAULTS,
-    IN_SOFTWARE,
     PHYSICAL_FAULTS,
     PROTOCOLS,
     SEVERITIES,
@@ -20,6 +19,7 @@ from donkey_aicc.faults.protocols import (
     VISUAL_FAULTS,
     Body,
     all_at_once,
+    in_software,
     parameters,
     refuse_physical,
 )
@@ -114,7 +114,7 @@ def test_driven_faults_share_no_family_with_the_test_protocols():
 
 
 def test_what_acts_on_the_car_itself_is_refused_by_name():
-    assert set(IN_SOFTWARE) == set(FAULTS) - set(PHYSICAL_FAULTS)
+    assert set(in_software()) == set(FAULTS) - set(PHYSICAL_FAULTS)
     for name in PHYSICAL_FAULTS:
         with pytest.raises(ConfigError, match=f"{name} acts on the car itself"):
             refuse_physical(name)
