@@ -7,7 +7,6 @@ import numpy as np
 
 from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.evaluation.bounds_and_safe_share import ORACLES
-from donkey_aicc.evaluation.methods_and_conditions import PLUS, ROBUST
 from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value, number_of
 from studies.all_runs import Runs
 from studies.claims import judged, verdict
@@ -15,7 +14,7 @@ from studies.judged_rows import TITLES
 
 MAIN_ROWS = (
     *("none", "temperature", "ets", "venn_abers", "dac", "dac_authors", "dac_fitted", OURS, "tta_log_rho_delta", "light"),
-    *(PLUS, ROBUST, "uniform_heating", "uniform_heating_robust", "pooled_temperature", "base_rate", "online"),
+    *("uniform_heating", "pooled_temperature", "base_rate", "online"),
 )
 _HORIZONS = ("5", "15", "30", "50")
 
@@ -63,7 +62,7 @@ def main_table(tracks: Runs) -> Table:
         for metric in ("ece", "nll"):
             values[f"worst_{metric}"] = _mean_value(stressed, _worst(name, metric))
         label = next(iter(tracks.values()))["calibration"][name]["label"]
-        rows.append(Row(label, values, strong=name in (OURS, ROBUST), ranked=name not in ("base_rate", "online")))
+        rows.append(Row(label, values, strong=name == OURS, ranked=name not in ("base_rate", "online")))
     note = (
         f"Means over the tracks ({len(tracks)}). Worst share: the frames of each protocol are weighted so that from 0.2 to 0.8 "
         "of them are safe, at the share that is worst for the method. Online needs labels while driving and does not compete."
@@ -76,7 +75,7 @@ def main_table(tracks: Runs) -> Table:
 
 def every_run_table(runs: Runs) -> Table:
     """ECE, NLL and Brier under faults and on nominal drives, for the methods that matter most."""
-    chosen = ("temperature", "dac_authors", OURS, PLUS, ROBUST)
+    chosen = ("temperature", "dac_authors", OURS)
     columns = [Column("drives", "OOD drives / frames", text=True)]
     for name in chosen:
         columns += [
@@ -105,13 +104,13 @@ def seed_table(runs: Runs) -> Table:
         Column(f"{track}_{metric}", f"{track}: {TITLES[metric]}", text=True) for track in several for metric in ("ece", "nll")
     ]
     rows = []
-    for name in ("temperature", "dac_authors", OURS, PLUS, ROBUST, "uniform_heating"):
+    for name in ("temperature", "dac_authors", OURS, "uniform_heating"):
         values = {}
         for track, found in several.items():
             for metric in ("ece", "nll"):
                 each = [_calibration(name, metric, "ood_mean")(results) for results in found]
                 values[f"{track}_{metric}"] = Value(text=" / ".join("–" if one is None else f"{one:.3f}" for one in each))
-        rows.append(Row(next(iter(runs.values()))["calibration"][name]["label"], values, strong=name in (OURS, ROBUST)))
+        rows.append(Row(next(iter(runs.values()))["calibration"][name]["label"], values, strong=name == OURS))
     seeds = {track: [str(results["about"]["model_seed"]) for results in found] for track, found in several.items()}
     said = "; ".join(f"{track}: {', '.join(found)}" for track, found in seeds.items())
     note = f"Under faults, one number per model seed ({said}) on the same drives."

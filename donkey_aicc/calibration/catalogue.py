@@ -5,16 +5,8 @@ from typing import Any
 
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.base import Calibrator, ScoresOnly
-from donkey_aicc.calibration.cautious import CautiousTemperature
-from donkey_aicc.calibration.controls import (
-    ConstantBaseRate,
-    OnlineRecalibration,
-    PooledTemperature,
-    UniformHeating,
-    UniformShift,
-)
+from donkey_aicc.calibration.controls import ConstantBaseRate, OnlineRecalibration, PooledTemperature, UniformHeating
 from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling, Uncalibrated, VennAbers
-from donkey_aicc.calibration.robust import RobustTemperature
 from donkey_aicc.calibration.shrinkage import Shrinkage
 from donkey_aicc.calibration.temperature import AUTHORS, DensityAwareCalibration, EnsembleTemperature, TemperatureScaling
 from donkey_aicc.errors import AiccError, one_of
@@ -32,12 +24,9 @@ KINDS: dict[str, type[Calibrator]] = {
         DensityAwareCalibration,
         Shrinkage,
         AnomalyTemperature,
-        CautiousTemperature,
-        RobustTemperature,
         ConstantBaseRate,
         PooledTemperature,
         UniformHeating,
-        UniformShift,
         OnlineRecalibration,
         ScoresOnly,
     )
@@ -46,17 +35,8 @@ KINDS: dict[str, type[Calibrator]] = {
 BASELINES = ("none", "temperature", "platt", "isotonic", "histogram", "dac")  # the paper's
 MORE_BASELINES = ("ets", "venn_abers", "dac_authors", "dac_fitted")  # what a reviewer would ask for
 ABLATION = ("shrinkage", "no_tta", "tta", "tta_delta", "tta_rho", "tta_rho_delta")
-FURTHER = (
-    "tta_rho_two_sided",
-    "tta_log_rho",
-    "tta_log_rho_delta",
-    "light",
-    "tta_latent",
-    "aicc_plus_heat",
-    "aicc_plus",
-    "aicc_robust",
-)
-CONTROLS = ("base_rate", "pooled_temperature", "uniform_heating", "uniform_shift")
+FURTHER = ("tta_rho_two_sided", "tta_log_rho", "tta_log_rho_delta", "light", "tta_latent")
+CONTROLS = ("base_rate", "pooled_temperature", "uniform_heating")
 LABELLED = ("online",)  # need labels while driving: no method for a car
 OURS = "tta_rho_delta"  # the paper's method
 DEFAULT_METHOD = OURS  # what `calibrate` fits unless told otherwise
@@ -85,13 +65,9 @@ _ROWS: dict[str, Callable[[], Calibrator]] = {
     ),
     "light": lambda: AnomalyTemperature("light", "Light grade: no dynamics net", score_names=("log_rho", "control")),
     "tta_latent": lambda: AnomalyTemperature("tta_latent", "TTA + latent distance", score_names=("latent",)),
-    "aicc_plus_heat": lambda: CautiousTemperature("aicc_plus_heat", "AICC+ without the presumption", safe_share_left=1.0),
-    "aicc_plus": CautiousTemperature,
-    "aicc_robust": RobustTemperature,
     "base_rate": ConstantBaseRate,
     "pooled_temperature": PooledTemperature,
     "uniform_heating": UniformHeating,
-    "uniform_shift": UniformShift,
     "online": OnlineRecalibration,
 }
 ROW_NAMES = tuple(_ROWS)

@@ -131,15 +131,6 @@ class UniformHeating(_SharedHeat):
         return float(error(self.predict(nominal)))
 
 
-class UniformShift(UniformHeating):
-    """Every frame presumed less safe alike, its odds divided by exp(heat), until the nominal error is that of the method."""
-
-    kind, shown_as = "uniform_shift", "Uniform presumption, same nominal error"
-
-    def calibrate(self, p: np.ndarray, scores: ScoreMap, horizon: int) -> np.ndarray:
-        return sigmoid(logit(p) / self.of_horizon(self.temperatures, horizon) - self.heat)
-
-
 RATES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)  # tried step sizes of the gradient descent
 _SLOPE = (0.0, 10.0)  # a prediction may lose its weight but never point the other way
 

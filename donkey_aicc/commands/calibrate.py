@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="TUBS",
-        help="drives in closed loop under faults of D_aug, for aicc_robust and the hazard (donkey-aicc record --faults d_aug)",
+        help="drives in closed loop under faults of D_aug, for the hazard (donkey-aicc record --faults d_aug)",
     )
     parser.add_argument(
         "--alarm-drives",

@@ -15,7 +15,7 @@ from scipy.optimize import brentq, minimize
 
 from donkey_aicc.calibration.base import Calibrator, logit, sigmoid
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.evaluation.methods_and_conditions import GROUPS, NOMINAL, PLUS, Condition
+from donkey_aicc.evaluation.methods_and_conditions import GROUPS, NOMINAL, Condition
 from donkey_aicc.evaluation.metrics import (
     ece_of_sums,
     horizon_average,
@@ -234,7 +234,7 @@ def safe_share_table(results: dict[str, Any]) -> Table:
             for metric in ("ece", "nll"):
                 values[f"{setting}_{metric}"] = Value(one[metric], reason="undefined")
                 values[f"{setting}_{metric}_gain"] = Value(text=bounds_text(one.get(f"{metric}_below_ours")))
-        rows.append(Row(method["label"], values, GROUPS[method["group"]], strong=name in (OURS, PLUS, "aicc_robust")))
+        rows.append(Row(method["label"], values, GROUPS[method["group"]], strong=name == OURS))
     note = (
         "The same predictions; the frames of each protocol are weighted so that the stated share of them is safe. A method that "
         "is good as driven and bad elsewhere has guessed the base rate of these drives. A horizon at which a protocol has only "

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, PLUS, ROBUST, Condition
+from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Condition
 from donkey_aicc.evaluation.metrics import BINS, FIRST_BIN, Measured, auroc, horizon_average, horizon_weights, per_horizon
 from donkey_aicc.evaluation.resampling import resample, wilcoxon
 from donkey_aicc.evaluation.score_quality import OOD_ROWS
@@ -84,17 +84,15 @@ def intervals(studies: Studies, conditions: Sequence[Condition], draws: int, see
     found: dict[str, Any] = {}
     for name in names:
         found[name] = {q: interval_cell(v, nominal if q.startswith("nominal") else fewest) for q, v in drawn[name].items()}
-        for reference, key in ((OURS, "minus_ours"), (PLUS, "minus_plus"), (ROBUST, "minus_robust")):
-            if reference in drawn and name != reference:
-                for quantity in ("ood_ece", "ood_nll"):
-                    difference = drawn[name][quantity] - drawn[reference][quantity]
-                    found[name][f"{quantity}_{key}"] = interval_cell(difference, fewest)
+        if OURS in drawn and name != OURS:
+            for quantity in ("ood_ece", "ood_nll"):
+                found[name][f"{quantity}_minus_ours"] = interval_cell(drawn[name][quantity] - drawn[OURS][quantity], fewest)
     return found
 
 
 def wilcoxon_tests(studies: Studies) -> dict[str, dict[str, Any]]:
     """Reference -> method -> p-value over protocol x split pairs of horizon-averaged ECE, and the mean difference."""
-    return {OURS: {n: _pairs(studies, n, OURS) for n in METHODS if n != OURS}, PLUS: {OURS: _pairs(studies, OURS, PLUS)}}
+    return {OURS: {n: _pairs(studies, n, OURS) for n in METHODS if n != OURS}}
 
 
 def _pairs(studies: Studies, method: str, reference: str) -> dict[str, Any]:
@@ -154,22 +152,20 @@ def _diagram(sums: np.ndarray) -> dict[str, Any]:
 
 
 def frontier(studies: Studies) -> dict[str, Any]:
-    """Curves averaged over splits, and what each score reaches at the nominal ECE of ours and of AICC+."""
+    """Curves averaged over splits, and what each score reaches at the nominal ECE of ours."""
     curves: dict[str, dict[str, Any]] = {}
     for name, label in FRONTIER_SCORES.items():
         if all(name in study.frontier for study in studies):
             mean = np.mean([study.frontier[name] for study in studies], axis=0)
             curves[name] = {"label": label, "nominal_ece": rounded_list(mean[:, 0]), "ood_ece": rounded_list(mean[:, 1])}
-            for reference, key in ((OURS, "at_ours"), (PLUS, "at_plus")):
-                reached = [_reached(study, name, reference) for study in studies]
-                curves[name][key] = spread_cell(reached)
+            curves[name]["at_ours"] = spread_cell([_reached(study, name) for study in studies])
     return {"weights": list(WEIGHTS), "curves": curves}
 
 
-def _reached(study: SplitStudy, score: str, reference: str) -> Measured:
-    if reference in study.failed:
-        return Measured(float("nan"), study.failed[reference])
-    target = study.outcomes[reference][NOMINAL].mean["ece"].value
+def _reached(study: SplitStudy, score: str) -> Measured:
+    if OURS in study.failed:
+        return Measured(float("nan"), study.failed[OURS])
+    target = study.outcomes[OURS][NOMINAL].mean["ece"].value
     return Measured(ood_ece_at(study.frontier[score], target), "no point of the curve is that good on nominal data")
 
 

@@ -10,7 +10,6 @@ from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.evaluation.alarm_metrics import LeadTimes, lead_times
-from donkey_aicc.evaluation.methods_and_conditions import PLUS
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value, rounded
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import Scores, ScoreStatistics
@@ -155,7 +154,7 @@ def early_warning_table(results: dict[str, Any]) -> Table:
     rows = []
     title = f"at one false alarm per nominal {unit}"
     for name, one in stored.get("methods", {}).items():
-        rows.append(_warning_row(results["calibration"][name]["label"], one, title, name in (OURS, PLUS)))
+        rows.append(_warning_row(results["calibration"][name]["label"], one, title, name == OURS))
     note = stored.get("reason", "") or (
         f"Alarm: the least confidence over all horizons is below the threshold. Departure: |cte| over "
         f"{stored['departed_m']:g} m. "

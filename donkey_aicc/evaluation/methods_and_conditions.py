@@ -20,7 +20,7 @@ from donkey_aicc.calibration.catalogue import (
     OURS,
     make_calibrator,
 )
-from donkey_aicc.calibration.controls import UniformHeating, UniformShift
+from donkey_aicc.calibration.controls import UniformHeating
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.metrics import mean_ece
@@ -80,13 +80,7 @@ def _safe_percent(labels: np.ndarray) -> float | None:
     return rounded(100.0 * known.mean()) if len(known) else None
 
 
-PLUS = "aicc_plus"
 HEATED_TO_OURS = "uniform_heating"
-HEATED_TO_PLUS = "uniform_heating_plus"
-SHIFTED_TO_PLUS = "uniform_shift"
-ROBUST = "aicc_robust"
-HEATED_TO_ROBUST = "uniform_heating_robust"
-SHIFTED_TO_ROBUST = "uniform_shift_robust"
 
 GROUPS = {
     "baseline": "Baselines",
@@ -121,18 +115,8 @@ METHODS: dict[str, Method] = {
     for name in names
 }
 METHODS[HEATED_TO_OURS] = Method(HEATED_TO_OURS, "Uniform heating to ours' nominal ECE", "control")
-METHODS[HEATED_TO_PLUS] = Method(HEATED_TO_PLUS, "Uniform heating to AICC+'s nominal ECE", "control")
-METHODS[SHIFTED_TO_PLUS] = Method(SHIFTED_TO_PLUS, "Uniform presumption to AICC+'s nominal ECE", "control")
-METHODS[HEATED_TO_ROBUST] = Method(HEATED_TO_ROBUST, "Uniform heating to AICC+ robust's nominal ECE", "control")
-METHODS[SHIFTED_TO_ROBUST] = Method(SHIFTED_TO_ROBUST, "Uniform presumption to AICC+ robust's nominal ECE", "control")
 METHODS |= {name: Method(name, _label(name), "labelled") for name in LABELLED}
-_MATCHED: dict[str, tuple[str, type[UniformHeating]]] = {
-    HEATED_TO_OURS: (OURS, UniformHeating),
-    HEATED_TO_PLUS: (PLUS, UniformHeating),
-    SHIFTED_TO_PLUS: (PLUS, UniformShift),
-    HEATED_TO_ROBUST: (ROBUST, UniformHeating),
-    SHIFTED_TO_ROBUST: (ROBUST, UniformShift),
-}
+_MATCHED = {HEATED_TO_OURS: OURS}  # control -> the method whose nominal error it gets
 
 
 @dataclass(frozen=True)
@@ -154,7 +138,7 @@ def fit_methods(calibration: ScoreTable, pool: Pool, nominal: Condition, nominal
             calibrators[name] = make_calibrator(name).fit(calibration, pool)
         except AiccError as error:
             failed[name] = str(error)
-    for name, (target, _) in _MATCHED.items():
+    for name, target in _MATCHED.items():
         if target not in calibrators:
             failed[name] = f"{METHODS[target].label} could not be fitted"
             continue
@@ -171,5 +155,5 @@ def _heated(
     def error(confidence: np.ndarray) -> float:
         return mean_ece(confidence, nominal.labels, nominal.horizons)
 
-    heating = _MATCHED[name][1](name, METHODS[name].label).fit(calibration)
+    heating = UniformHeating(name, METHODS[name].label).fit(calibration)
     return heating.heat_to(nominal.table, error(compared.predict(nominal.table, nominal_scores)), error)

@@ -137,10 +137,9 @@ def wilcoxon_table(results: dict[str, Any], beside: Beside = NOBODY) -> Table:
     ]
     rows = []
     for reference, tests in results["wilcoxon"].items():
-        suffix = "ours" if reference == OURS else "plus"
         group = f"against {results['calibration'][reference]['label']}"
         for name, test in tests.items():
-            bounds = results["intervals"].get(name, {}).get(f"ood_ece_minus_{suffix}")
+            bounds = results["intervals"].get(name, {}).get("ood_ece_minus_ours")
             values = {
                 "mean_difference": Value(test["mean_difference"], reason=test.get("reason", "")),
                 "p": Value(test["p"], reason=test.get("reason", "")),

@@ -9,7 +9,7 @@ from donkey_aicc.evaluation.alarm_metrics import alarm_table
 from donkey_aicc.evaluation.bounds_and_safe_share import bounds_table, safe_share_table
 from donkey_aicc.evaluation.collect import OOD_MEAN, SHOWN_HORIZONS
 from donkey_aicc.evaluation.early_warning import early_warning_table
-from donkey_aicc.evaluation.methods_and_conditions import GROUPS, NOMINAL, PLUS
+from donkey_aicc.evaluation.methods_and_conditions import GROUPS, NOMINAL
 from donkey_aicc.evaluation.resampling import wilcoxon_table
 from donkey_aicc.evaluation.score_quality import OOD_ROWS, lambda_table, monotonicity_table
 from donkey_aicc.evaluation.split_study import frontier_table
@@ -194,7 +194,7 @@ def _paper_key(condition: str) -> str:
 
 def _method_row(name: str, one: dict[str, Any], values: dict[str, Value], grouped: bool = True) -> Row:
     group = GROUPS[one["group"]] if grouped else ""
-    return Row(one["label"], values, group, ranked=one["group"] != "control", strong=name in (OURS, PLUS))
+    return Row(one["label"], values, group, ranked=one["group"] != "control", strong=name == OURS)
 
 
 def weights_table(results: Results) -> Table:

@@ -18,7 +18,7 @@ from donkey_aicc.evaluation.alarm_metrics import measure_alarm
 from donkey_aicc.evaluation.bounds_and_safe_share import bounds, stress
 from donkey_aicc.evaluation.early_warning import Driving, early_warning
 from donkey_aicc.evaluation.input_checks import DRAWS, FOLDS, SEEDS, SplitPlan, check_counts, check_inputs, choose_splits
-from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, PLUS, Condition, describe, evaluated_conditions
+from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Condition, describe, evaluated_conditions
 from donkey_aicc.evaluation.score_quality import LAMBDAS, lambda_sensitivity, measure_monotonicity, ood_intervals
 from donkey_aicc.evaluation.split_study import SplitStudy, study_split
 from donkey_aicc.evaluation.summary import summarise
@@ -27,7 +27,7 @@ from donkey_aicc.progress import Progress
 from donkey_aicc.scoring.score_table import ScoreTable
 
 SCHEMA_VERSION = 1
-WARNING_METHODS = ("none", "temperature", "dac", OURS, PLUS)
+WARNING_METHODS = ("none", "temperature", "dac", OURS)
 
 Results = dict[str, Any]
 

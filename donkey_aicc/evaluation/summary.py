@@ -3,7 +3,7 @@
 from typing import Any
 
 from donkey_aicc.calibration.catalogue import BASELINES, OURS
-from donkey_aicc.evaluation.methods_and_conditions import HEATED_TO_OURS, HEATED_TO_PLUS, PLUS
+from donkey_aicc.evaluation.methods_and_conditions import HEATED_TO_OURS
 from donkey_aicc.evaluation.tables import number_of
 
 HOLDS, FAILS, OPEN, FACT = "holds", "fails", "open", "fact"
@@ -20,7 +20,6 @@ def summarise(results: dict[str, Any]) -> list[Statement]:
         _baselines,
         _heating,
         _likelihood,
-        _plus,
         _constant,
         _ablation,
         _monotone,
@@ -134,22 +133,6 @@ def _likelihood(results: dict[str, Any]) -> Statement | None:
         f"({_range(interval)}) and {nominal_scaled - nominal:+.3f} on nominal ones."
     )
     return _said(_verdict(scaled - ours, interval), text)
-
-
-def _plus(results: dict[str, Any]) -> Statement | None:
-    ours, plus = _value(results, OURS, "ece"), _value(results, PLUS, "ece")
-    if ours is None or plus is None:
-        return None
-    interval = _interval(results, OURS, "ood_ece_minus_plus")
-    heated = _value(results, HEATED_TO_PLUS, "ece")
-    text = (
-        f"AICC+ has a mean OOD ECE of {plus:.3f}, {ours - plus:+.3f} better than the paper's weights "
-        f"({_range(interval)}), at a nominal ECE "
-        f"of {_text(_value(results, PLUS, 'ece', 'nominal'))}."
-    )
-    if heated is not None:
-        text += f" Uniform heating to that nominal ECE gives {heated:.3f}."
-    return _said(_verdict(ours - plus, interval), text)
 
 
 def _constant(results: dict[str, Any]) -> Statement | None:

@@ -155,7 +155,7 @@ class TTA:
         self.views = views
         self.details = details
         self._statistics = statistics
-        self._score_names = tuple(name for name in score_names if name.removesuffix("_far") in FRAME_SCORES)
+        self._score_names = tuple(name for name in score_names if name in FRAME_SCORES)
         self._randomness = FrameRandomness(seed, samples=1)
         self._right_of_way = right_of_way or RightOfWay()  # without a scorer there is nobody to wait
 
@@ -184,7 +184,7 @@ class TTA:
     def _frame_scores(self, found: TTAPrediction) -> dict[str, float]:
         if self._statistics is None or not self._score_names:
             return {}
-        kinds = {name.removesuffix("_far") for name in self._score_names}
+        kinds = set(self._score_names)
         spread = found.spread[0] if "tta_spread" in kinds else None
         features = found.features[0] if kinds & {"density", "dac"} else None
         # The scores of the world model come from elsewhere: what is handed in for them here does not matter.

@@ -22,8 +22,7 @@ from donkey_aicc.scoring.score_table import ScoreTable
 
 # Everything of our own (log_rho, delta_held_out, control, latent, tta_spread) has mean and spread from held-out drives, widened
 # by what their number allows; rho, rho_two_sided and delta stay as the paper defines them, density and dac as DAC's authors do.
-# name -> (N,). `name_z` = (raw - mu) / (2 sigma); `name` is that clipped to [0, 1]; `name_far` starts where `name` ends: it
-# grows from 0 at mu + 2 sigma to 1 at mu + 6 sigma, so that nominal frames hardly ever have any of it.
+# name -> (N,). `name_z` = (raw - mu) / (2 sigma); `name` is that clipped to [0, 1].
 Scores = dict[str, np.ndarray]
 
 SCORE_NAMES = ("rho", "delta", "rho_two_sided", "log_rho", "delta_held_out", "control", "latent", "tta_spread", "density", "dac")
@@ -104,9 +103,10 @@ class ScoreStatistics:
         )
 
     def scores(self, table: ScoreTable) -> Scores:
-        """Every score of every row: `name` and `name_far` in [0, 1] and `name_z` unclipped, each (N,)."""
+        """Every score of every row: `name` in [0, 1] and `name_z` unclipped, each (N,)."""
         unclipped = self._unclipped(table.rho_raw, table.features, table.latent, table.tta_spread, table.cnn_features)
-        return _bounded(unclipped) | {f"{name}_z": values for name, values in unclipped.items()}
+        bounded = {name: np.clip(values, 0.0, 1.0) for name, values in unclipped.items()}
+        return bounded | {f"{name}_z": values for name, values in unclipped.items()}
 
     def frame_scores(
         self,
@@ -122,7 +122,7 @@ class ScoreStatistics:
         """
         rows = [None if given is None else np.asarray(given)[None] for given in (features, latent, tta_spread, cnn_features)]
         unclipped = self._unclipped(np.array([rho_raw], dtype=np.float64), *rows)
-        return {name: float(values[0]) for name, values in _bounded(unclipped).items()}
+        return {name: _clipped(values[0]) for name, values in unclipped.items()}
 
     def _unclipped(
         self,
@@ -184,12 +184,6 @@ _PARTS: dict[str, Any] = {
     "density": FeatureDensity.from_json,
     "control": MahalanobisScore.from_json,
 }
-
-
-def _bounded(unclipped: Scores) -> Scores:
-    near = {name: np.clip(values, 0.0, 1.0) for name, values in unclipped.items()}
-    far = {f"{name}_far": np.clip((values - 1.0) / 2.0, 0.0, 1.0) for name, values in unclipped.items()}
-    return near | far
 
 
 def _clipped(value: np.ndarray) -> float:

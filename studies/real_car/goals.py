@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-OWN_METHODS = ("tta_rho_delta", "tta_log_rho", "tta_log_rho_delta", "aicc_robust", "aicc_plus")
+OWN_METHODS = ("tta_rho_delta", "tta_log_rho", "tta_log_rho_delta")
 SHIFT_GOALS = {"another_track": 0.9, "another_room": 0.99}
 NOMINAL_ECE = 0.06
 

@@ -17,7 +17,7 @@ from donkey_aicc.scoring.statistics import SCORE_NAMES, ScoreStatistics
 DRAWS = 1000
 ROWS = OOD_ROWS | {"delta_held_out": "delta, held-out scale", "control": "Control features, held-out scale"}
 OWN_SCORES = ("log_rho", "delta_held_out", "control", "latent", "tta_spread")  # scaled on held-out drives; the paper's are not
-METHODS = ("none", "temperature", "dac", "tta_rho_delta", "tta_log_rho", "tta_log_rho_delta", "aicc_robust", "base_rate")
+METHODS = ("none", "temperature", "dac", "tta_rho_delta", "tta_log_rho", "tta_log_rho_delta", "base_rate")
 
 
 def usable(table: ScoreTable) -> ScoreTable:

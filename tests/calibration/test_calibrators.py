@@ -20,10 +20,9 @@ ANOMALY_ROWS = (
     "tta_rho_two_sided",
     "tta_latent",
     "shrinkage",
-    "aicc_plus",
     "dac",
 )
-POOL_ROWS = ("no_tta", "tta_rho", "tta_delta", "tta_rho_delta", "shrinkage", "aicc_plus", "pooled_temperature")
+POOL_ROWS = ("no_tta", "tta_rho", "tta_delta", "tta_rho_delta", "shrinkage", "pooled_temperature")
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +88,7 @@ def test_learned_weights_need_augmented_data(name: str, nominal: ScoreTable) -> 
         make_calibrator(name).fit(nominal)
 
 
-@pytest.mark.parametrize("name", sorted(set(ANOMALY_ROWS) - {"aicc_plus"}))  # it moves toward unsafe, not toward 0.5
+@pytest.mark.parametrize("name", ANOMALY_ROWS)
 def test_confidence_moves_monotonically_toward_half_as_any_score_grows(name: str, fitted: dict[str, Calibrator]) -> None:
     calibrator = fitted[name]
     levels = np.linspace(0, 1, 11)
@@ -108,7 +107,7 @@ def test_order_of_predictions_at_equal_scores_is_preserved(name: str, fitted: di
         assert (np.diff(confidence) >= 0).all()
 
 
-@pytest.mark.parametrize("name", ["no_tta", "tta_rho", "tta_delta", "tta_rho_delta", "aicc_plus", "dac"])
+@pytest.mark.parametrize("name", ["no_tta", "tta_rho", "tta_delta", "tta_rho_delta", "dac"])
 def test_zero_scores_give_plain_temperature_scaling(name: str, fitted: dict[str, Calibrator]) -> None:
     plain = fitted["tta"] if fitted[name].uses_tta else fitted["temperature"]
     p = np.linspace(0.01, 0.99, 50)

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
-from donkey_aicc.calibration.anomaly_weights import HeatingProblem, HeatShiftProblem, fit_within_budget
+from donkey_aicc.calibration.anomaly_weights import HeatingProblem
 from donkey_aicc.calibration.base import mean_nll
 from donkey_aicc.calibration.catalogue import make_calibrator
-from donkey_aicc.calibration.cautious import CautiousTemperature
 from donkey_aicc.calibration.controls import ConstantBaseRate, PooledTemperature, UniformHeating
 from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling, VennAbers
 from donkey_aicc.calibration.pool import Pool, build_pool
@@ -137,7 +136,7 @@ def test_each_family_alone_tells_its_own_weights(nominal: ScoreTable, pool: Pool
 
 
 def test_fit_is_deterministic(nominal: ScoreTable, pool: Pool) -> None:
-    for name in ("tta_rho_delta", "aicc_plus", "shrinkage"):
+    for name in ("tta_rho_delta", "shrinkage"):
         assert make_calibrator(name).fit(nominal, pool).parameters() == make_calibrator(name).fit(nominal, pool).parameters()
 
 
@@ -173,78 +172,6 @@ def test_uniform_heating_meets_the_asked_nominal_error(nominal: ScoreTable) -> N
     assert heating.heat_to(nominal, 0.25, overcaution).heat > cold
     with pytest.raises(AiccError, match="cannot reach a nominal error of 0.9"):
         heating.heat_to(nominal, 0.9, overcaution)
-
-
-def nominal_cost(fitted: CautiousTemperature, pool: Pool) -> float:
-    """Nats above plain temperature scaling, every fold judged with the T_k and statistics of the others."""
-    total = {"with": 0.0, "without": 0.0}
-    for number in range(5):
-        own = pool.fold == number
-        plain = make_calibrator("tta").fit(pool.nominal.select(~own))
-        heat, shift = (
-            sum(values[name] * pool.nominal_scores[name][own] for name in fitted.score_names)
-            for values in (fitted.weights, fitted.shifts)
-        )
-        part = pool.nominal.select(own)
-        logits = np.log(part.p_tta / (1 - part.p_tta)) / np.array([plain.temperatures[int(k)] for k in part.horizons])
-        for key, x in (("with", logits * np.exp(-heat)[:, None] - shift[:, None]), ("without", logits)):
-            total[key] += mean_nll(1 / (1 + np.exp(-x)), part.labels) * (~np.isnan(part.labels)).sum()
-    return (total["with"] - total["without"]) / (~np.isnan(pool.nominal.labels)).sum()
-
-
-@pytest.mark.parametrize("budget", [0.0, 0.002, 0.01])
-def test_caution_uses_the_nominal_budget_and_keeps_to_it(budget: float, nominal: ScoreTable, pool: Pool) -> None:
-    fitted = CautiousTemperature(nll_budget=budget, score_names=("rho", "delta")).fit(nominal, pool)
-    assert nominal_cost(fitted, pool) <= budget + 1e-6
-    assert nominal_cost(fitted, pool) == pytest.approx(budget, abs=2e-3)
-
-
-def test_a_larger_budget_buys_more_caution_until_there_is_enough(nominal: ScoreTable, pool: Pool) -> None:
-    fits = [CautiousTemperature(nll_budget=b, score_names=("rho", "delta")).fit(nominal, pool) for b in (0.0, 0.005, 5.0, 50.0)]
-    sizes = [sum(fitted.shown_weights().values()) for fitted in fits]
-    assert sizes[0] < sizes[1] < sizes[2] == pytest.approx(sizes[3])
-    assert max(fits[3].shown_weights().values()) < 3.0
-
-
-def test_heat_and_shift_are_found_again() -> None:
-    rng = np.random.default_rng(4)
-    logits, scores = rng.normal(0, 3, size=(6000, 2)), rng.random((6000, 2))
-    x = logits * np.exp(-(scores @ [1.2, 0.4]))[:, None] - (scores @ [0.3, 0.9])[:, None]
-    labels = (rng.random(x.shape) < 1 / (1 + np.exp(-x))).astype(float)
-    labels[::7, 0] = np.nan
-    problem = HeatShiftProblem(logits, labels, scores)
-    assert fit_within_budget(problem, [problem], 2, 100.0).parameters == pytest.approx([1.2, 0.4, 0.3, 0.9], abs=0.12)
-
-
-def test_heat_and_shift_gradient_agrees_with_differences() -> None:
-    rng = np.random.default_rng(5)
-    labels = np.where(rng.random((40, 3)) < 0.1, np.nan, rng.random((40, 3)) < 0.5)
-    problem = HeatShiftProblem(rng.normal(0, 2, size=(40, 3)), labels, rng.random((40, 2)), safe=0.5, unsafe=1.5)
-    at = np.array([0.3, 0.1, 0.2, 0.6])
-    numeric = [(problem.nll(at + step) - problem.nll(at - step)) / 2e-5 for step in np.eye(4) * 1e-5]
-    assert problem.nll_and_gradient(at)[1] == pytest.approx(numeric, abs=1e-7)
-
-
-def test_only_the_presumption_moves_the_odds_of_safe(nominal: ScoreTable, pool: Pool) -> None:
-    """D_aug of this pool is safe as often as nominal data: without the presumption there is next to no shift."""
-    plain = CautiousTemperature(nll_budget=5.0, safe_share_left=1.0).fit(nominal, pool)
-    presuming = CautiousTemperature(nll_budget=5.0).fit(nominal, pool)
-    assert sum(plain.shifts.values()) < 0.2 < 0.6 < sum(presuming.shifts.values())
-
-
-def test_an_anomaly_never_raises_confidence_in_a_safe_prediction(nominal: ScoreTable, pool: Pool) -> None:
-    fitted = CautiousTemperature().fit(nominal, pool)
-    levels = np.linspace(0, 1, 11)
-    for grown in fitted.score_names:
-        scores = {name: levels if name == grown else np.full(11, 0.3) for name in fitted.score_names}
-        for p in (0.5, 0.8, 0.999):
-            assert (np.diff(fitted.calibrate(np.full(11, p), scores, 20)) <= 1e-12).all()
-
-
-@pytest.mark.parametrize("wrong", [{"nll_budget": -1.0}, {"safe_share_left": 0.0}, {"score_names": ()}])
-def test_impossible_settings_of_caution_are_refused(wrong: dict) -> None:
-    with pytest.raises(AiccError, match="AICC.*needs"):
-        CautiousTemperature(**wrong)
 
 
 def test_plain_nll_agrees_with_the_loop() -> None:

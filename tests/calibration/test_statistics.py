@@ -50,10 +50,10 @@ def test_one_frame_gets_the_scores_of_its_row(nominal: ScoreTable, augmented: Sc
         assert statistics.delta(augmented.features[row]) == pytest.approx(scores["delta"][row], abs=1e-12)
         columns = ("rho_raw", "features", "latent", "tta_spread", "cnn_features")
         alone = statistics.frame_scores(*(getattr(augmented, name)[row] for name in columns))
-        assert set(alone) == set(SCORE_NAMES) | {f"{name}_far" for name in SCORE_NAMES}
+        assert set(alone) == set(SCORE_NAMES)
         assert all(alone[name] == pytest.approx(scores[name][row], abs=1e-5) for name in SCORE_NAMES)
     few = {"rho", "rho_two_sided", "log_rho", "delta", "delta_held_out", "control"}
-    assert set(statistics.frame_scores(1e-3, augmented.features[0])) == few | {f"{name}_far" for name in few}
+    assert set(statistics.frame_scores(1e-3, augmented.features[0])) == few
 
 
 def test_control_score_needs_no_rollout_and_old_files_lack_it(nominal: ScoreTable, augmented: ScoreTable) -> None:
@@ -65,14 +65,6 @@ def test_control_score_needs_no_rollout_and_old_files_lack_it(nominal: ScoreTabl
     stored = statistics.to_json()
     del stored["control"]
     assert "control" not in ScoreStatistics.from_json(stored).scores(augmented)
-
-
-def test_far_scores_start_where_the_plain_ones_end(nominal: ScoreTable) -> None:
-    statistics = ScoreStatistics.fit(nominal)
-    mu, sigma = statistics.rho_raw.mu, statistics.rho_raw.sigma
-    for spreads, near, far in ((1, 0.5, 0), (2, 1, 0), (4, 1, 0.5), (6, 1, 1), (60, 1, 1)):
-        scores = statistics.frame_scores(mu + spreads * sigma, nominal.features[0])
-        assert (scores["rho"], scores["rho_far"]) == pytest.approx((near, far)), spreads
 
 
 def test_constant_columns_do_not_explode(nominal: ScoreTable, augmented: ScoreTable) -> None:

@@ -47,7 +47,7 @@ def test_from_nothing_to_a_report(finished):
     assert set(results["data"]) and set(results["base_predictor"])
     assert {"safe_share", "bounds"} <= set(results) and set(results["grades"]) == {"full", "half", "light"}
     assert set(results["predictors"]) == {"direct", "place", "present", "ensemble", "history"}
-    assert set(results["safe_share"]["settings"]) and "aicc_robust" in results["safe_share"]["methods"]
+    assert set(results["safe_share"]["settings"]) and "light" in results["safe_share"]["methods"]
     frozen = json.loads((out / "frozen.json").read_text(encoding="utf-8"))
     assert frozen["experiment"]["track"] == "loop" and len(results["about"]["frozen"]) == 64
     assert (out / "report" / "index.html").stat().st_size > 100_000

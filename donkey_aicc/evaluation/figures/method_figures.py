@@ -11,7 +11,7 @@ import numpy as np
 
 from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.evaluation.figures.style import INK, PALE, SCORE_COLOURS, method_colour, new_figure, panels
-from donkey_aicc.evaluation.methods_and_conditions import NOMINAL, PLUS
+from donkey_aicc.evaluation.methods_and_conditions import NOMINAL
 from donkey_aicc.evaluation.tables import NOBODY, Beside, number_of
 
 if TYPE_CHECKING:
@@ -101,7 +101,6 @@ POINTS = {
     "dac": "DAC",
     "tta": "TTA",
     OURS: "Ours",
-    PLUS: "AICC+",
     "tta_rho_two_sided": "TTA + |rho|",
     "tta_latent": "TTA + latent",
     "pooled_temperature": "Pooled T",
@@ -166,7 +165,7 @@ def _mark(axes: "Axes", points: dict[str, tuple[float, float]], right: float, to
             va="center",
             fontsize=8.5,
             color=PALE if name in _CONTROLS else INK,
-            fontweight="bold" if name in (OURS, PLUS) else "normal",
+            fontweight="bold" if name == OURS else "normal",
             zorder=6,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3},
         )

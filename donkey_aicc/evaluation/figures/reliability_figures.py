@@ -13,7 +13,7 @@ from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import BASELINES, OURS
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.evaluation.figures.style import INK, PALE, condition_colour, legend_panel, method_colour, new_figure, panels
-from donkey_aicc.evaluation.methods_and_conditions import HEATED_TO_OURS, NOMINAL, PLUS
+from donkey_aicc.evaluation.methods_and_conditions import HEATED_TO_OURS, NOMINAL
 from donkey_aicc.evaluation.metrics import BINS, ece_top_label
 from donkey_aicc.evaluation.tables import NOBODY, Beside
 from donkey_aicc.files import atomic_path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SHOWN = (*BASELINES, OURS, PLUS, HEATED_TO_OURS)
+SHOWN = (*BASELINES, OURS, HEATED_TO_OURS)
 _COLUMNS = 3
 _SHORT = {HEATED_TO_OURS: "Uniform heating", OURS: "Ours"}
 
@@ -125,8 +125,8 @@ def _before_after_panel(axis, title: str, p: np.ndarray, labels: np.ndarray) -> 
     axis.set(xlim=(0.5, 1.0), ylim=(0.0, 1.0), title=f"{title}\nECE {float(ece_top_label(p, labels)):.3f}")
 
 
-SHOWN_BY_HORIZON = (*BASELINES, "pooled_temperature", OURS, PLUS)
-_MARKERS = {"none": "o", "temperature": "s", "platt": "^", "isotonic": "v", "histogram": "D", "dac": "P", OURS: "o", PLUS: "o"}
+SHOWN_BY_HORIZON = (*BASELINES, "pooled_temperature", OURS)
+_MARKERS = {"none": "o", "temperature": "s", "platt": "^", "isotonic": "v", "histogram": "D", "dac": "P", OURS: "o"}
 
 
 def draw_metric_by_horizon(results: dict[str, Any], metric: str) -> "Figure":
@@ -158,7 +158,7 @@ def _horizon_panel(axes: "Axes", results: dict[str, Any], metric: str, condition
         if stored is None:
             continue
         mean, std = (_numbers(stored[condition][key]) for key in ("mean", "std"))
-        strong = name in (OURS, PLUS)
+        strong = name == OURS
         axes.plot(
             horizons,
             mean,
