@@ -18,6 +18,7 @@ RHO = "aicc/rho"
 DELTA = "aicc/delta"
 SCORES_AGE_S = "aicc/scores_age_s"
 SCORES_VALID = "aicc/scores_valid"
+SCORED = "aicc/scored"  # what the scorer found behind the drivetrain; the next tick reads and judges it
 SCORES_STATE = "aicc/scores_state"  # the scorer's state in words
 SCORES = "aicc/scores"  # every score of the scorer by name
 FRAME_SCORES = "aicc/frame_scores"  # scores of the predictor's own pass by name

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from donkey_aicc import __version__, channels
 from donkey_aicc.car.assembly import Assembly
+from donkey_aicc.car.config import speaking_of
 from donkey_aicc.errors import AiccError, one_of
 from donkey_aicc.faults.protocols import FAULTS, SEVERITIES, in_software
 from donkey_aicc.web.cockpit_exchange import Action, Controls, Hold, flag
@@ -34,7 +35,8 @@ def add_cockpit(car: Assembly, injection: "InjectionControl | None", monitor: "M
     from donkey_aicc.web.cockpit_socket import add_cockpit_handlers
 
     feed = CockpitFeed()
-    access = Access(car.config.web_token, car.config.web_view)
+    with speaking_of("AICC_WEB_TOKEN"):
+        access = Access(car.config.web_token, car.config.web_view)
     about: dict[str, Any] = {}
     hub = CockpitHub(feed, access, about, _instruments(car, injection), _heat(car, monitor))
     mark = Hold(*_mark(car, lambda: hub.attended))

@@ -9,6 +9,8 @@ import difflib
 import math
 import types
 import typing
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from donkey_aicc.errors import ConfigError
@@ -113,6 +115,15 @@ class AiccConfig:
 def key_of(field: dataclasses.Field) -> str:
     """The name a user writes in myconfig.py."""
     return PREFIX + field.name.upper()
+
+
+@contextmanager
+def speaking_of(key: str) -> Iterator[None]:
+    """What a class refuses here, which knows nothing of keys, is said with the key that the value came from."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{key}: {error}") from error
 
 
 def _checked(key: str, value: Any, kind: Any, rule: typing.Mapping[str, Any]) -> Any:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from donkey_aicc import channels
 from donkey_aicc.car.assembly import INJECTION_CHANNELS, Assembly
+from donkey_aicc.car.config import speaking_of
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.faults.fault import parse_schedule
 
@@ -30,16 +31,17 @@ def make_injection(car: Assembly) -> "InjectionControl | None":
         raise ConfigError(f"AICC_INJECT = {config.inject!r} waits for a lap, and only the embedded simulator counts laps")
     if not car.simulated:
         _check_real_car(car, web, by_joystick)
-    control = InjectionControl(
-        schedule,
-        rate_hz=car.cfg.DRIVE_LOOP_HZ,
-        seed=config.inject_seed,
-        overrides=config.inject_parameters,
-        arm_s=None if car.simulated else config.inject_arm_s,
-        in_user_mode=config.inject_user_mode,
-        button_severity=config.inject_button_severity,
-        physical=config.sim,
-    )
+    with speaking_of("AICC_INJECT_PARAMETERS" if config.inject_parameters else "AICC_INJECT"):
+        control = InjectionControl(
+            schedule,
+            rate_hz=car.cfg.DRIVE_LOOP_HZ,
+            seed=config.inject_seed,
+            overrides=config.inject_parameters,
+            arm_s=None if car.simulated else config.inject_arm_s,
+            in_user_mode=config.inject_user_mode,
+            button_severity=config.inject_button_severity,
+            physical=config.sim,
+        )
     for joystick in car.joysticks:
         for button, action in ((config.inject_joystick_button, control.cycle), (config.inject_stop_button, control.stop)):
             if button is not None:

@@ -154,13 +154,13 @@ def add_governor(car: Assembly, monitor: Monitor | None) -> None:
 def add_scoring(car: Assembly, judgement: Judgement | None) -> None:
     """Behind the drivetrain: the scorer gets the commands that were really sent; after a put-back a new sequence starts.
 
-    Its outputs are what the tub records beside this frame; the next tick's judgement reads them afresh.
+    What it finds is judged in the next tick: a record holds the scores that its confidence and its alarm were made of.
     """
     if judgement is None:
         return
     from donkey_aicc.parts.frame_intake import SequenceStart
 
-    car.V.add(judgement.scorer, inputs=[channels.FRAME, *SENT], outputs=SCORES, threaded=car.config.scorer_threaded)
+    car.V.add(judgement.scorer, inputs=[channels.FRAME, *SENT], outputs=[channels.SCORED], threaded=car.config.scorer_threaded)
     if car.config.sim:
         forgetful = [judgement.scorer.intake] if judgement.alarm is None else [judgement.scorer.intake, judgement.alarm]
         car.V.add(SequenceStart(*forgetful), inputs=[channels.HIT])

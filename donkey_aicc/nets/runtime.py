@@ -43,7 +43,7 @@ class BundleFolder:
 
     @property
     def calibrator_path(self) -> Path:
-        """Where this bundle's calibrator is, if there is one; it carries its own hash and may be newer than the weights."""
+        """Where this bundle's calibrator is, if there is one; it names the weights that it is for."""
         return self.path / CALIBRATOR
 
     def content(self, file: str) -> bytes:

@@ -35,7 +35,7 @@ class AnomalyCalibrator:
 
     def __init__(self, calibrator: Calibrator | None, horizons: Sequence[int], *, max_age_s: float = 1.5) -> None:
         if not max_age_s > 0.0:
-            raise ConfigError(f"AICC_MAX_SCORE_AGE_S must be > 0, got {max_age_s!r}")
+            raise ConfigError(f"max_age_s must be > 0, got {max_age_s!r}")
         self.calibrator = calibrator
         self.horizons = tuple(int(horizon) for horizon in horizons)
         self.max_age_s = max_age_s

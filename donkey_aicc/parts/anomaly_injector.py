@@ -36,7 +36,7 @@ class AnomalyInjector:
     ) -> None:
         one_of("side", side, ("sensor", "command"))
         if not 0.0 < max_throttle <= 1.0:
-            raise ConfigError(f"AICC_INJECT_MAX_THROTTLE must be in (0, 1], got {max_throttle!r}")
+            raise ConfigError(f"max_throttle must be in (0, 1], got {max_throttle!r}")
         self.control = control
         self.side = side
         self.clean_too = clean_too

@@ -35,7 +35,7 @@ class DriveStopper:
         enough = self._laps is not None and lap is not None and lap > self._laps
         crashed = self._stop_at_wall and bool(hit)
         if crashed:
-            logger.warning("the car hit the wall; the drive ends (AICC_SIM_PUT_BACK = False)")
+            logger.warning("the car hit the wall; the drive ends, because nobody puts it back")
         if self.requested or enough or crashed:
             self._vehicle.on = False
 

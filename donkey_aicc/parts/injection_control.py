@@ -41,7 +41,7 @@ class InjectionControl:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if arm_s is not None and not 0.0 < arm_s < math.inf:
-            raise ConfigError(f"AICC_INJECT_ARM_S must be > 0 seconds, got {arm_s!r}")
+            raise ConfigError(f"arm_s must be > 0 seconds, got {arm_s!r}")
         self.schedule = tuple(schedule)
         self.rate_hz = rate_hz
         self.seed = seed
@@ -60,7 +60,7 @@ class InjectionControl:
         """Every fault that this drive can play, so that nothing is left to fail on the track."""
         for protocol, changes in self.overrides.items():
             if not isinstance(changes, Mapping):
-                raise ConfigError(f"AICC_INJECT_PARAMETERS[{protocol!r}] must be a dictionary of parameters, got {changes!r}")
+                raise ConfigError(f"overrides[{protocol!r}] must be a dictionary of parameters, got {changes!r}")
             parameters(protocol, self.button_severity, changes)
         by_hand = [Episode(protocol, self.button_severity) for protocol in PROTOCOLS]
         for episode in (*self.schedule, *by_hand):

@@ -150,7 +150,7 @@ class TTA:
         right_of_way: RightOfWay | None = None,
     ) -> None:
         if views < 1:
-            raise ConfigError(f"AICC_TTA_VIEWS must be >= 1, got {views}")
+            raise ConfigError(f"views must be >= 1, got {views}")
         self.predictor = predictor
         self.views = views
         self.details = details

@@ -224,7 +224,7 @@ class WorldModelScorer:
         if len(self._grades) == 1:
             if not self._told_slow:  # once: nothing changes by itself
                 kept = self._grades[0][0].grade
-                logger.warning("%s; it stays at grade %s: the bundle has no lower one, or AICC_GRADE fixes it", self._slow, kept)
+                logger.warning("%s; it stays at grade %s: there is no lower one to go to", self._slow, kept)
             self._told_slow = True
             return
         self._grades.pop(0)

@@ -73,7 +73,7 @@ _DOUBLE = ("rho_raw", "features", "half_rollout")
 
 
 class Drive(Protocol):
-    """What scoring needs of a sequence of N frames; `data.sequence.Sequence` has it."""
+    """What scoring needs of a sequence of N frames; `tubs.drive.Drive` has it."""
 
     @property
     def id(self) -> str: ...

@@ -65,9 +65,7 @@ class Access:
 
     def __init__(self, token: str | None = None, view: str = OPEN, clock: Callable[[], float] = time.monotonic) -> None:
         if token is not None and not _FORM.fullmatch(token):
-            raise ConfigError(
-                f"AICC_WEB_TOKEN must be 8 to 128 letters, digits, - or _, got {len(token)} characters that are not"
-            )
+            raise ConfigError(f"the token must be 8 to 128 letters, digits, - or _, got {len(token)} characters that are not")
         self.token = token or secrets.token_urlsafe(12)
         self.view = view
         self._clock = clock

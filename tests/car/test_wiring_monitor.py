@@ -1,6 +1,7 @@
 """add_aicc with injection, monitor and governor switched on."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,14 +9,18 @@ import pytest
 from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels
+from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.car import wiring
 from donkey_aicc.car.assembly import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.nets.camera_nets import PilotNet
+from donkey_aicc.nets.runtime import BundleFolder
 from donkey_aicc.nets.vision_pilot import VisionPilot
+from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionButtons
-from tests.monitor_under_test import SETTINGS, add_calibrator, make_bundle
+from donkey_aicc.scoring.statistics import Normaliser
+from tests.monitor_under_test import CONTEXT, HORIZONS, SETTINGS, add_calibrator, make_bundle
 
 
 @pytest.fixture
@@ -126,6 +131,23 @@ def test_monitor_with_and_without_a_calibrator(tmp_path, monitor_bundle):
         make_car(cfg)
 
 
+def test_a_record_holds_the_scores_that_its_confidence_was_made_of(tmp_path, monitor_bundle):
+    calibrator = add_calibrator(monitor_bundle)
+    calibrator.statistics = replace(calibrator.statistics, rho_raw=Normaliser(0.0, 1.0))  # wide: rho moves and is not clipped
+    save_calibrator(BundleFolder.open(monitor_bundle), calibrator, {})
+    cfg = settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), AICC_SCORER_THREADED=False)
+    vehicle, _, _ = make_car(cfg)
+    judge, rhos = AnomalyCalibrator(calibrator, HORIZONS, max_age_s=60.0), set()
+    for _ in range(4 * CONTEXT):
+        p, rho, delta, valid, confidence = tick(
+            vehicle, channels.P_TTA, channels.RHO, channels.DELTA, channels.SCORES_VALID, channels.CONFIDENCE
+        )
+        if valid:
+            rhos.add(rho)
+            assert confidence == pytest.approx(judge.run(p, rho, delta, 0.0, True)[0], abs=1e-12)
+    assert len(rhos) > CONTEXT, "rho moves from frame to frame, so one of another frame would show"
+
+
 def test_the_frame_is_resized_once_a_tick_for_pilot_predictor_and_scorer(tmp_path, monitor_bundle, monkeypatch):
     from donkey_aicc.nets import preprocess
 
@@ -174,7 +196,7 @@ def test_the_governor_acts_on_the_alarm_in_the_same_tick_and_is_recorded(tmp_pat
     ("key", "value", "words"),
     [
         ("AICC_INJECT", "smoke:1", "injection 'smoke:1'"),
-        ("AICC_INJECT_PARAMETERS", {"dark": 1}, "AICC_INJECT_PARAMETERS"),
+        ("AICC_INJECT_PARAMETERS", {"dark": 1}, r"AICC_INJECT_PARAMETERS: overrides\['dark'\] must be a dictionary"),
         ("AICC_INJECT_ARM_S", 0, "AICC_INJECT_ARM_S must be >= 0.1, got 0"),
         ("AICC_GOVERNOR", "stop", "AICC_GOVERNOR = 'stop' needs a monitor: set AICC_BUNDLE"),
         ("AICC_GOVERNOR", True, "AICC_GOVERNOR must be one of off, advise, slow, stop; got True"),

@@ -119,7 +119,7 @@ def test_further_scores_reach_a_calibrator_that_asks_for_them(calibrator):
 def test_a_calibrator_of_another_bundle_is_refused_before_the_drive(calibrator):
     with pytest.raises(AiccError, match="has no horizon 7"):
         AnomalyCalibrator(calibrator, [7])
-    with pytest.raises(ConfigError, match="AICC_MAX_SCORE_AGE_S must be > 0, got 0"):
+    with pytest.raises(ConfigError, match="max_age_s must be > 0, got 0"):
         AnomalyCalibrator(calibrator, HORIZONS, max_age_s=0)
 
 

@@ -154,7 +154,7 @@ def test_mistakes_are_named():
     with pytest.raises(ConfigError, match="side must be one of sensor, command; got 'left'"):
         AnomalyInjector(control, "left")
     for wrong in (0, 1.01):
-        with pytest.raises(ConfigError, match=rf"AICC_INJECT_MAX_THROTTLE must be in \(0, 1\], got {wrong}"):
+        with pytest.raises(ConfigError, match=rf"max_throttle must be in \(0, 1\], got {wrong}"):
             AnomalyInjector(control, "command", max_throttle=wrong)
 
 

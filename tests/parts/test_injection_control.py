@@ -134,7 +134,7 @@ def test_faults_keep_their_state_while_others_come_and_go():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"arm_s": 0}, "AICC_INJECT_ARM_S must be > 0 seconds, got 0"),
+        ({"arm_s": 0}, "arm_s must be > 0 seconds, got 0"),
         ({"button_severity": 9}, "severity of .* must be one of 1, 2, 3, 4, 5; got 9"),
         ({"overrides": {"smoke": {}}}, "fault must be one of dark, blur, bias, latency, .*; got 'smoke'"),
         ({"schedule": (Episode("grip", 3),)}, "grip acts on the car itself and works in the embedded simulator only"),

@@ -84,7 +84,7 @@ def test_nan_weights_give_no_prediction_instead_of_nan(bundle, camera, monkeypat
 
 
 def test_views_must_be_positive(bundle):
-    with pytest.raises(ConfigError, match="AICC_TTA_VIEWS must be >= 1, got 0"):
+    with pytest.raises(ConfigError, match="views must be >= 1, got 0"):
         TTA(SafetyPredictor(bundle), views=0)
 
 

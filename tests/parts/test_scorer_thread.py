@@ -152,7 +152,7 @@ def test_too_slow_for_four_seconds_it_goes_on_one_grade_lower_until_there_is_non
     assert [record.message.split("; ")[1] for record in caplog.records] == [
         "going on at grade half",
         "going on at grade light",
-        "it stays at grade light: the bundle has no lower one, or AICC_GRADE fixes it",
+        "it stays at grade light: there is no lower one to go to",
     ]
     assert car.scorer.counts.frames_skipped == sum(len(unseen) for _, unseen in car.nets.seen) > 100
 

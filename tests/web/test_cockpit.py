@@ -213,7 +213,7 @@ def test_wrong_tokens_are_counted_per_address():
 
 @pytest.mark.parametrize("token", ["short", "has a space in it", "", "é" * 10])
 def test_a_fixed_token_must_fit_into_a_link(token):
-    with pytest.raises(ConfigError, match="AICC_WEB_TOKEN must be 8 to 128"):
+    with pytest.raises(ConfigError, match="the token must be 8 to 128"):
         Access(token)
 
 
