@@ -8,9 +8,7 @@ from donkey_aicc import channels
 from donkey_aicc.calibration.calibrating import calibration_drives
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.calibration.pool import of_sources
-from donkey_aicc.evaluation.early_warning import Driving
 from donkey_aicc.evaluation.methods_and_conditions import Condition, evaluated_conditions
-from donkey_aicc.evaluation.study import evaluate
 from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.score_table import ScoreTable
@@ -19,12 +17,13 @@ from donkey_aicc.simulator.driving import Marshal
 from donkey_aicc.simulator.tracks import make_track
 from donkey_aicc.tubs.tub_contents import numbers
 from donkey_aicc.tubs.tub_reader import read_v2_tub
+from studies.early_warning import Driving
 from studies.experiment_stages import RATE_HZ, Experiment, load, settled
 from studies.grade_rows import grade_rows
 from studies.imagined_rows import IMAGINED, ImaginedTable, compare_imagined, said_of_imagined
 from studies.other_nets import read_other_nets
-from studies.paper_numbers import PAPER_SAFE_SHARES
 from studies.predictor_rows import predictor_rows, without_pictures
+from studies.study_evaluation import evaluate_study
 from studies.study_report import NOT_MEASURED, write_study_report
 
 
@@ -36,13 +35,12 @@ def evaluate_and_report(experiment: Experiment) -> None:
     calibration, test = (settled(ScoreTable.load(layout.scores(name)), preset.settled_frames) for name in ("calibration", "test"))
     augmented, driven = (ScoreTable.load(layout.scores(name)) for name in ("augmented", "driven"))
     augmented = of_sources(augmented, calibration.sequences())  # none of a drive that ended before it was settled
-    results = evaluate(
+    results = evaluate_study(
         calibration,
         augmented,
         test,
         ood,
         driven=driven,
-        published_shares=PAPER_SAFE_SHARES,
         seeds=preset.split_seeds,
         seed=experiment.model_seed,
         driving=Driving(Marshal().departed_m, RATE_HZ, _frames_per_lap(experiment)),

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.evaluation.bounds_and_safe_share import ORACLES
 from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value, number_of
 from studies.all_runs import Runs
 from studies.claims import judged, verdict
 from studies.judged_rows import TITLES
+from studies.oracle_bounds import ORACLES
 
 MAIN_ROWS = (
     *("none", "temperature", "ets", "venn_abers", "dac", "dac_authors", "dac_fitted", OURS, "tta_log_rho_delta", "light"),

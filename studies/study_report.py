@@ -4,13 +4,19 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.report import RESULTS, write_report
+from donkey_aicc.evaluation.report import FIGURES, RESULTS, write_report
 from donkey_aicc.evaluation.result_tables import all_tables
 from donkey_aicc.evaluation.tables import Beside, Column, Row, Table, Value
 from donkey_aicc.files import write_json
 from donkey_aicc.untrusted import read_untrusted_json
+from studies.early_warning import early_warning_table
+from studies.frontier import frontier_table
+from studies.frontier_figure import FRONTIER
 from studies.imagined_rows import IMAGINED, with_imagined_rows
+from studies.lambda_sensitivity import lambda_table
+from studies.oracle_bounds import bounds_table
 from studies.paper_numbers import PAPER
+from studies.safe_share import safe_share_table
 
 RUNTIME = "runtime.json"
 NOT_MEASURED = {"reason": "not measured"}
@@ -40,17 +46,18 @@ Results = dict[str, Any]
 
 
 def study_tables(results: Results) -> list[Table]:
-    """In the order of the report, beside the paper's numbers."""
+    """Those of every report, beside the paper's numbers, and the study's own."""
     imagined = results.get(IMAGINED, {})
     tables = [with_imagined_rows(t, imagined) if t.name == "base_predictor" else t for t in all_tables(results, PAPER)]
-    return [*tables, runtime_table(results["runtime"], PAPER)]
+    own = (safe_share_table, bounds_table, frontier_table, early_warning_table, lambda_table)
+    return [*tables, *(table(results) for table in own), runtime_table(results["runtime"], PAPER)]
 
 
 def write_study_report(results: Results, folder: Path) -> None:
     """Times differ from run to run, so they stand in a file of their own: results.json is the same for the same seed."""
     timeless = {name: value for name, value in results.items() if name != "runtime"}
     write_json(folder / RUNTIME, results["runtime"])
-    write_report(timeless, folder, PAPER, tables=study_tables(results))
+    write_report(timeless, folder, PAPER, tables=study_tables(results), figures=(*FIGURES, FRONTIER))
 
 
 def read_results(folder: str | Path) -> dict[str, Any]:

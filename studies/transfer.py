@@ -62,8 +62,7 @@ def plan_transfer(bundle_of: str | Path, drives_of: str | Path, out: str | Path,
 
 def run_transfer(transfer: Transfer) -> dict[str, Any]:
     """Score, evaluate, write the report; scores that are there already are kept. Returns the results."""
-    from donkey_aicc.evaluation.study import evaluate
-    from studies.paper_numbers import PAPER_SAFE_SHARES
+    from studies.study_evaluation import evaluate_study
     from studies.study_report import NOT_MEASURED, write_study_report
 
     claim(transfer.out, transfer.about())
@@ -81,13 +80,12 @@ def run_transfer(transfer: Transfer) -> dict[str, Any]:
         ood[protocol] = score_file(transfer.out, bundle, f"ood_{protocol}", faulty.copy, transfer.preset, transfer.workers)
     calibration, augmented, driven = (ScoreTable.load(transfer.bundle_of.scores(name)) for name in FITTED_ON)
     about = transfer.about()
-    results = evaluate(
+    results = evaluate_study(
         settled(calibration, transfer.preset.settled_frames),
         augmented,
         test,
         ood,
         driven=driven,
-        published_shares=PAPER_SAFE_SHARES,
         seeds=transfer.preset.split_seeds,
         seed=about["model_seed"],
         about=about,

@@ -32,16 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="scoring processes (default 2)")
     parser.add_argument("--cache-dir", metavar="DIR", help="for decoded frames and scores (default ~/.cache/donkey_aicc)")
-    parser.add_argument("--departed", type=float, metavar="CTE", help="|cte| beyond which the car has left its lane (lead times)")
-    parser.add_argument("--rate", type=float, default=20.0, metavar="HZ", help="frames per second of the drives (default 20)")
-    parser.add_argument("--frames-per-lap", type=float, metavar="N", help="to count false alarms per lap, not per 1000 frames")
     add_bundle_label_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.calibration.calibrator_file import load_calibrator
     from donkey_aicc.car.bundles import bundle_path
-    from donkey_aicc.evaluation.early_warning import Driving
     from donkey_aicc.evaluation.figures.fault_figures import SHEET_NAME as CONTACT_SHEET
     from donkey_aicc.evaluation.input_checks import check_counts
     from donkey_aicc.evaluation.report import check_report_folder, write_report
@@ -50,7 +46,6 @@ def run(args: argparse.Namespace) -> int:
 
     check_counts(args.seeds, args.draws)
     check_report_folder(args.out)
-    driving = None if args.departed is None else Driving(args.departed, args.rate, args.frames_per_lap)
     bundle = Bundle.load(bundle_path(args.bundle))
     calibrator = load_calibrator(bundle)  # a bundle without one, or with another bundle's, is refused here
     tables = _from_folder(args, bundle) if args.scores_dir else _from_tubs(args, bundle)
@@ -64,7 +59,6 @@ def run(args: argparse.Namespace) -> int:
         folds=args.folds,
         seed=args.seed,
         draws=args.draws,
-        driving=driving,
         about={"bundle": bundle.path.name, "preset": bundle.manifest.preset},
         notes=notes,
         calibrator=calibrator,

@@ -10,7 +10,7 @@ from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Cond
 from donkey_aicc.evaluation.metrics import BINS, FIRST_BIN, Measured, auroc, horizon_average, horizon_weights, per_horizon
 from donkey_aicc.evaluation.resampling import resample, wilcoxon
 from donkey_aicc.evaluation.score_quality import OOD_ROWS
-from donkey_aicc.evaluation.split_study import FRONTIER_SCORES, METRICS, WEIGHTS, SplitStudy, ood_ece_at
+from donkey_aicc.evaluation.split_study import METRICS, SplitStudy
 from donkey_aicc.evaluation.tables import Cell, cell, interval_cell, mean_of, rounded, rounded_list, spread_cell
 
 OOD_MEAN = "ood_mean"
@@ -149,24 +149,6 @@ def _diagram(sums: np.ndarray) -> dict[str, Any]:
         "accuracy": rounded_list(accuracy),
         "error": rounded(error),
     }
-
-
-def frontier(studies: Studies) -> dict[str, Any]:
-    """Curves averaged over splits, and what each score reaches at the nominal ECE of ours."""
-    curves: dict[str, dict[str, Any]] = {}
-    for name, label in FRONTIER_SCORES.items():
-        if all(name in study.frontier for study in studies):
-            mean = np.mean([study.frontier[name] for study in studies], axis=0)
-            curves[name] = {"label": label, "nominal_ece": rounded_list(mean[:, 0]), "ood_ece": rounded_list(mean[:, 1])}
-            curves[name]["at_ours"] = spread_cell([_reached(study, name) for study in studies])
-    return {"weights": list(WEIGHTS), "curves": curves}
-
-
-def _reached(study: SplitStudy, score: str) -> Measured:
-    if OURS in study.failed:
-        return Measured(float("nan"), study.failed[OURS])
-    target = study.outcomes[OURS][NOMINAL].mean["ece"].value
-    return Measured(ood_ece_at(study.frontier[score], target), "no point of the curve is that good on nominal data")
 
 
 def weights(studies: Studies) -> dict[str, Any]:

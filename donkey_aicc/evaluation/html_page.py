@@ -38,10 +38,8 @@ SECTIONS = (
         ("fig:ece_by_horizon", "fig:reliability"),
         ("fig:ace_by_horizon", "fig:sce_by_horizon"),
     ),
-    Section("worth", "What the scores are worth", "Worth", ("fig:frontier", "frontier", "wilcoxon", "safe_share", "bounds")),
-    Section(
-        "ablation", "Ablation and weights", "Ablation", ("ablation", "weights", "fig:family_weights", "family_weights", "lambda")
-    ),
+    Section("worth", "Is the difference real?", "Tests", ("wilcoxon",)),
+    Section("ablation", "Ablation and weights", "Ablation", ("ablation", "weights", "fig:family_weights", "family_weights")),
     Section(
         "detection",
         "Detecting anomalies",
@@ -50,9 +48,16 @@ SECTIONS = (
         ("monotonicity_d_aug",),
     ),
     Section("predictor", "The predictor", "Predictor", ("fig:base_predictor", "base_predictor")),
-    Section("warning", "Early warning", "Warning", ("alarm", "early_warning")),
-    Section("setup", "Data", "Data", ("data", "runtime")),
+    Section("warning", "Early warning", "Warning", ("alarm",)),
+    Section("setup", "Data", "Data", ("data",)),
 )
+
+
+def _with_the_rest(tables: Mapping[str, Table], figures: Mapping[str, tuple[str, bytes]]) -> tuple[Section, ...]:
+    """What no section names, as a study adds it, comes last."""
+    placed = {"fig:answer", *(name for section in SECTIONS for name in section.content + section.folded)}
+    rest = tuple(name for name in (*(f"fig:{name}" for name in figures), *tables) if name not in placed)
+    return (*SECTIONS, *([Section("further", "Further", "Further", rest)] if rest else []))
 
 
 def render_page(
@@ -64,10 +69,11 @@ def render_page(
 ) -> str:
     """figures: name -> (caption, SVG); beside: whose numbers stand in the columns beside ours; sheet: the contact sheet."""
     by_name = {table.name: table for table in tables}
-    sections = "\n".join(_section(section, by_name, figures) for section in SECTIONS)
+    chosen = _with_the_rest(by_name, figures)
+    sections = "\n".join(_section(section, by_name, figures) for section in chosen)
     rows = cut_sheet(sheet) if sheet else []
     faults = [("faults", "Faults")] if rows else []
-    links = [("answer", "Answer"), ("summary", "Summary"), *faults, *((section.anchor, section.short) for section in SECTIONS)]
+    links = [("answer", "Answer"), ("summary", "Summary"), *faults, *((section.anchor, section.short) for section in chosen)]
     page = Template(whole_page(FOLDER)).substitute(
         title="Anomaly-informed confidence: evaluation",
         script=(FOLDER / "report.js").read_text(encoding="utf-8"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.figures.fault_figures import draw_detection, draw_family_weights, draw_severity
-from donkey_aicc.evaluation.figures.method_figures import draw_answer, draw_frontier, draw_overview
+from donkey_aicc.evaluation.figures.method_figures import draw_answer, draw_overview
 from donkey_aicc.evaluation.figures.reliability_figures import draw_base_predictor, draw_metric_by_horizon, draw_reliability
 from donkey_aicc.evaluation.figures.style import common_look, save_figure
 from donkey_aicc.evaluation.html_page import render_page
@@ -114,12 +114,6 @@ FIGURES = (
         draw_overview,
     ),
     FigureEntry(
-        "frontier",
-        "Each line shows what happens as the weight of one score grows. Only what lies below the dashed line is worth more than "
-        "heating every frame alike.",
-        lambda results, _: draw_frontier(results),
-    ),
-    FigureEntry(
         "ece_by_horizon",
         "Error of the confidence by how far it looks ahead, a panel per condition. Look for lines that stay low to the right.",
         lambda results, _: draw_metric_by_horizon(results, "ece"),
@@ -173,10 +167,11 @@ def write_report(
     beside: Beside = NOBODY,
     sheet: bytes | None = None,
     tables: Sequence[Table] = (),
+    figures: Sequence[FigureEntry] = FIGURES,
 ) -> Path:
     """Write everything below `out` and return the page's path.
 
-    sheet: the contact sheet, a JPEG; tables: those of the results if none are given.
+    sheet: the contact sheet, a JPEG; tables: those of the results if none are given. What has no place of its own comes last.
     """
     check_report_folder(out)
     folder = Path(out)
@@ -185,7 +180,7 @@ def write_report(
     for table in tables:
         write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
     drawn: dict[str, tuple[str, bytes]] = {}
-    for entry in progress(FIGURES, "drawing figures", unit="figures"):
+    for entry in progress(figures, "drawing figures", unit="figures"):
         with common_look():
             figure = entry.draw(results, beside)
             if figure is not None:

@@ -6,13 +6,10 @@ from typing import Any
 from donkey_aicc.calibration.anomaly_weights import W_MAX
 from donkey_aicc.calibration.catalogue import ABLATION, OURS
 from donkey_aicc.evaluation.alarm_metrics import alarm_table
-from donkey_aicc.evaluation.bounds_and_safe_share import bounds_table, safe_share_table
 from donkey_aicc.evaluation.collect import OOD_MEAN, SHOWN_HORIZONS
-from donkey_aicc.evaluation.early_warning import early_warning_table
 from donkey_aicc.evaluation.methods_and_conditions import GROUPS, NOMINAL
 from donkey_aicc.evaluation.resampling import wilcoxon_table
-from donkey_aicc.evaluation.score_quality import OOD_ROWS, lambda_table, monotonicity_table
-from donkey_aicc.evaluation.split_study import frontier_table
+from donkey_aicc.evaluation.score_quality import OOD_ROWS, monotonicity_table
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, NOBODY, Beside, Column, Row, Table, Value
 
 Results = dict[str, Any]
@@ -25,18 +22,13 @@ def all_tables(results: Results, beside: Beside = NOBODY) -> list[Table]:
         protocol_table(results, beside),
         ablation_table(results, beside),
         wilcoxon_table(results, beside),
-        *([safe_share_table(results)] if "safe_share" in results else []),
-        *([bounds_table(results)] if "bounds" in results else []),
-        frontier_table(results),
         ood_detection_table(results, beside),
         base_predictor_table(results, beside),
-        early_warning_table(results),
         alarm_table(results),
         weights_table(results),
         family_weights_table(results),
         monotonicity_table(results, "protocols"),
         monotonicity_table(results, "d_aug"),
-        lambda_table(results),
         data_table(results, beside),
     ]
     return tables if beside.label else [table.without_paper() for table in tables]
@@ -108,11 +100,10 @@ def _per_protocol(results: Results, beside: Beside, names: Sequence[str], key: s
 
 def ood_detection_table(results: Results, beside: Beside = NOBODY) -> Table:
     """How well each score tells anomalous from nominal frames."""
-    with_intervals = any("intervals" in one for one in results["ood_detection"].values())  # older results have none
     columns = []
     for condition, label in _protocol_columns(results):
         columns.append(Column(condition, label, better=HIGHER))
-        columns += [Column(f"{condition}_interval", "95 %", text=True)] if with_intervals else []
+        columns.append(Column(f"{condition}_interval", "95 %", text=True))
         columns.append(Column(f"{condition}_paper", beside.label, paper=True))
     groups = dict.fromkeys(("msp", "entropy", "mc_dropout"), "From the prediction") | {"feature_norm": "From its features"}
     groups |= dict.fromkeys(("rho", "delta", "rho_delta"), "From the world model")
@@ -122,18 +113,14 @@ def ood_detection_table(results: Results, beside: Beside = NOBODY) -> Table:
         values = {}
         for condition, _ in _protocol_columns(results):
             values[condition] = Value.of(one[condition])
-            values[f"{condition}_interval"] = Value(text=_bounds_text(one.get("intervals", {}).get(condition)))
+            values[f"{condition}_interval"] = Value(text=interval_text(one["intervals"].get(condition)))
             values[f"{condition}_paper"] = Value(beside.ood_auroc.get(name, {}).get(_paper_key(condition)))
         rows.append(Row(one["label"], values, groups.get(name, "Further scores"), strong=name == "rho_delta"))
     note = (
         "AUROC of nominal test frames against the frames of each protocol; 0.5 is guessing, below it the "
-        "score points the wrong way."
-    ) + (" 95 %: whole drives drawn anew." if with_intervals else "")
+        "score points the wrong way. 95 %: whole drives drawn anew."
+    )
     return Table("ood_detection", "Detecting the anomaly", columns, rows, note, first="Score")
-
-
-def _bounds_text(bounds: dict[str, Any] | None) -> str:
-    return "–" if not bounds or bounds["low"] is None else f"{bounds['low']:.3f} to {bounds['high']:.3f}"
 
 
 def base_predictor_table(results: Results, beside: Beside = NOBODY) -> Table:

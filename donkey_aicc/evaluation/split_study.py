@@ -1,114 +1,18 @@
-"""Everything that is measured on one random split of the calibration sequences; among it, what a score buys (the frontier).
+"""Everything that is fitted and measured on one random split of the calibration sequences."""
 
-The frontier is mean OOD ECE against nominal ECE while a score's weight grows from 0. One number on OOD data can always be lowered
-by heating every frame, at the price of nominal calibration. A score is worth something where its curve lies below that of
-uniform heating. All curves start from the same TTA probabilities and T_k.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.anomaly_weights import base_logits
-from donkey_aicc.calibration.base import sigmoid
+from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.pool import build_pool, of_sources
-from donkey_aicc.calibration.temperature import fit_temperatures
 from donkey_aicc.evaluation import metrics
 from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Condition, Fitted, fit_methods
-from donkey_aicc.evaluation.metrics import Measured, bin_sums, ece_of_sums, horizon_average, mean_ece, per_horizon
+from donkey_aicc.evaluation.metrics import Measured, bin_sums, ece_of_sums, horizon_average, per_horizon
 from donkey_aicc.evaluation.score_quality import ood_auroc
-from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value
 from donkey_aicc.scoring.score_table import ScoreTable
-from donkey_aicc.scoring.statistics import Scores
-
-UNIFORM = "uniform"
-FRONTIER_SCORES = {
-    UNIFORM: "Uniform heating",
-    "rho": "rho",
-    "delta": "delta",
-    "rho_delta": "rho + delta",
-    "rho_two_sided": "|rho|",
-    "latent": "Latent distance",
-    "dac": "DAC's feature density",
-    "tta_spread": "TTA spread",
-}
-WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.3, 1.7, 2.2, 3.0, 4.0)
-
-Curve = np.ndarray  # (weights, 2): nominal ECE, mean OOD ECE; NaN where undefined
-Frontier = dict[str, Curve]
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    logits: np.ndarray  # (N, K) logit(p_tta) / T_k
-    condition: Condition
-    scores: Scores
-
-
-def trace_frontier(
-    calibration: ScoreTable, conditions: Sequence[Condition], scores: Mapping[str, Scores], weights: Sequence[float] = WEIGHTS
-) -> Frontier:
-    """score -> curve. Scores whose column was not recorded are left out."""
-    temperatures = fit_temperatures(calibration, calibration.p_tta, "the frontier")
-    prepared = [_Prepared(base_logits(c.table.p_tta, c.horizons, temperatures), c, scores[c.name]) for c in conditions]
-    found = {}
-    for name in FRONTIER_SCORES:
-        heats = [_heat(name, one.scores, len(one.logits)) for one in prepared]
-        if all(heat is not None for heat in heats):
-            found[name] = np.array([_point(prepared, heats, weight) for weight in weights])
-    return found
-
-
-def ood_ece_at(curve: Curve, nominal_ece: float) -> float:
-    """Least mean OOD ECE on the curve whose nominal ECE stays within the given one, straight between points; NaN if none."""
-    if not np.isfinite(curve).all():
-        return float("nan")
-    best = float("nan")
-    for (x0, y0), (x1, y1) in zip(curve[:-1], curve[1:], strict=True):
-        candidates = [y for x, y in ((x0, y0), (x1, y1)) if x <= nominal_ece]
-        if min(x0, x1) < nominal_ece < max(x0, x1):
-            candidates.append(y0 + (y1 - y0) * (nominal_ece - x0) / (x1 - x0))
-        best = float(np.nanmin([best, *candidates])) if candidates else best
-    return best
-
-
-def _heat(name: str, scores: Scores, rows: int) -> np.ndarray | None:
-    if name == UNIFORM:
-        return np.ones(rows)
-    if name == "rho_delta":
-        return scores["rho"] + scores["delta"]
-    return scores.get(name)
-
-
-def _point(prepared: Sequence[_Prepared], heats: Sequence[np.ndarray | None], weight: float) -> tuple[float, float]:
-    nominal, odd = float("nan"), []
-    for one, heat in zip(prepared, heats, strict=True):
-        assert heat is not None
-        confidence = sigmoid(one.logits * np.exp(-weight * heat)[:, None])
-        error = mean_ece(confidence, one.condition.labels, one.condition.horizons)
-        if one.condition.name == NOMINAL:
-            nominal = error
-        else:
-            odd.append(error)
-    return nominal, float(np.mean(odd))
-
-
-def frontier_table(results: dict[str, Any]) -> Table:
-    """What each score reaches at the nominal price of ours."""
-    columns = [Column("at_ours", "at ours' nominal ECE", better=LOWER)]
-    rows = [
-        Row(curve["label"], {"at_ours": Value.of(curve["at_ours"])}, ranked=name != "uniform")
-        for name, curve in results["frontier"]["curves"].items()
-    ]
-    note = (
-        "Lowest mean OOD ECE along each curve of the frontier without a worse nominal ECE than ours has. The weight is "
-        "chosen with the test data in view, the same gift for every row, so compare rows with uniform heating, "
-        "not with the tables above."
-    )
-    return Table("frontier", "What each score can buy at equal nominal ECE", columns, rows, note, first="Score")
-
+from donkey_aicc.scoring.statistics import ScoreStatistics
 
 METRICS: dict[str, Callable[[np.ndarray, np.ndarray], Measured]] = {
     "ece": metrics.ece_top_label,
@@ -130,20 +34,20 @@ class Outcome:
     mean: dict[str, Measured]  # metric -> horizon average
     sums: np.ndarray  # (sequences, K, bins, 3) for resampling and reliability diagrams
     nll_sums: np.ndarray  # (sequences, K, 2): count and summed NLL
-    safe_sums: np.ndarray  # both again for the safe frames alone
-    safe_nll_sums: np.ndarray
 
 
 @dataclass(frozen=True)
 class SplitStudy:
     """Results of one split. Rows that could not be fitted are in `failed` and nowhere else."""
 
+    sources: list[str]  # calibration sequences
+    statistics: ScoreStatistics
+    calibrators: dict[str, Calibrator]  # method -> as fitted on this split
     outcomes: dict[str, dict[str, Outcome]]  # method -> condition
     failed: dict[str, str]
     ood_detection: dict[str, dict[str, Measured]]  # protocol -> row of OOD_ROWS
     weights: dict[str, dict[str, float]]  # method -> score -> weight
     temperatures: dict[str, dict[int, float]]  # method -> horizon -> T_k
-    frontier: Frontier
 
 
 def study_split(
@@ -170,12 +74,14 @@ def study_split(
             }
         advance(1)
     return SplitStudy(
+        sources=list(sources),
+        statistics=pool.statistics,
+        calibrators=fitted.calibrators,
         outcomes=outcomes,
         failed=fitted.failed,
         ood_detection={c.name: ood_auroc(conditions[0].table, c.table, pool.statistics) for c in conditions[1:]},
         weights=_weights(fitted),
         temperatures=_temperatures(fitted),
-        frontier=trace_frontier(chosen, conditions, scores),
     )
 
 
@@ -187,15 +93,7 @@ def outcome_of(confidence: np.ndarray, condition: Condition) -> Outcome:
     by_horizon = {metric: per_horizon(METRICS[metric], confidence, labels) for metric in METRICS if metric != "ece"}
     by_horizon["ece"] = _eces(sums)
     mean = {metric: horizon_average(values, horizons) for metric, values in by_horizon.items()}
-    safe = np.where(labels > 0.5, labels, np.nan)
-    return Outcome(
-        by_horizon,
-        mean,
-        sums,
-        _nll_sums(confidence, labels, number, len(names)),
-        safe_sums=bin_sums(confidence, safe, number, len(names)),
-        safe_nll_sums=_nll_sums(confidence, safe, number, len(names)),
-    )
+    return Outcome(by_horizon, mean, sums, nll_sums(confidence, labels, number, len(names)))
 
 
 def _eces(sums: np.ndarray) -> list[Measured]:
@@ -203,7 +101,8 @@ def _eces(sums: np.ndarray) -> list[Measured]:
     return [Measured(float(e), "" if np.isfinite(e) else "no labelled samples") for e in ece_of_sums(total)]
 
 
-def _nll_sums(confidence: np.ndarray, labels: np.ndarray, number: np.ndarray, groups: int) -> np.ndarray:
+def nll_sums(confidence: np.ndarray, labels: np.ndarray, number: np.ndarray, groups: int) -> np.ndarray:
+    """(groups, K, 2): count and summed NLL of the labelled frames of each group; number: (N,) group of each row."""
     given = np.clip(np.where(labels > 0.5, confidence, 1.0 - confidence), 1e-6, 1.0)
     known = ~np.isnan(labels)
     loss = np.where(known, -np.log(given), 0.0)

@@ -4,22 +4,18 @@ Every split of the calibration sequences refits statistics and calibrators; test
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.base import Calibrator
-from donkey_aicc.calibration.catalogue import OURS, make_calibrator
 from donkey_aicc.calibration.pool import Pool, build_pool
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation import collect
 from donkey_aicc.evaluation.alarm_metrics import measure_alarm
-from donkey_aicc.evaluation.bounds_and_safe_share import bounds, stress
-from donkey_aicc.evaluation.early_warning import Driving, early_warning
 from donkey_aicc.evaluation.input_checks import DRAWS, FOLDS, SEEDS, SplitPlan, check_counts, check_inputs, choose_splits
 from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Condition, describe, evaluated_conditions
-from donkey_aicc.evaluation.score_quality import LAMBDAS, lambda_sensitivity, measure_monotonicity, ood_intervals
+from donkey_aicc.evaluation.score_quality import measure_monotonicity, ood_intervals
 from donkey_aicc.evaluation.split_study import SplitStudy, study_split
 from donkey_aicc.evaluation.summary import summarise
 from donkey_aicc.evaluation.tables import rounded
@@ -27,35 +23,47 @@ from donkey_aicc.progress import Progress
 from donkey_aicc.scoring.score_table import ScoreTable
 
 SCHEMA_VERSION = 1
-WARNING_METHODS = ("none", "temperature", "dac", OURS)
 
 Results = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """The results, and what they were made from, for whoever measures further things on it."""
+
+    results: Results
+    conditions: list[Condition]
+    splits: list[SplitStudy]
+    pool: Pool  # of all calibration sequences: what a bundle that ships is calibrated with
+
+
 def evaluate(
+    calibration: ScoreTable, augmented: ScoreTable, test: ScoreTable, ood: Mapping[str, ScoreTable], **options: Any
+) -> Results:
+    """The numbers of `evaluate_in_full`, which takes the same."""
+    return evaluate_in_full(calibration, augmented, test, ood, **options).results
+
+
+def evaluate_in_full(
     calibration: ScoreTable,
     augmented: ScoreTable,
     test: ScoreTable,
     ood: Mapping[str, ScoreTable],
     *,
     driven: ScoreTable | None = None,
-    published_shares: Mapping[str, float] | None = None,
     seeds: int = SEEDS,
     folds: int = FOLDS,
     seed: int = 0,
     draws: int = DRAWS,
-    lambdas: Sequence[float] = LAMBDAS,
-    driving: Driving | None = None,
     about: Mapping[str, Any] | None = None,
     notes: Sequence[str] = (),
     calibrator: Calibrator | None = None,
-) -> Results:
+) -> Evaluation:
     """calibration, test: nominal drives; augmented: D_aug of the calibration drives; ood: protocol -> its drives.
 
-    driven: drives in closed loop under the faults of D_aug; published_shares: protocol -> share of safe frames that somebody
-    else reports, for the stress table; seeds: splits of the calibration sequences; draws: resamples of
-    whole sequences for the intervals; driving: what lead times need; about: facts to print on the report (names and values);
-    calibrator: the bundle's own, whose hazard and alarm are judged.
+    driven: drives in closed loop under the faults of D_aug; seeds: splits of the calibration sequences; draws: resamples of
+    whole sequences for the intervals; about: facts to print on the report (names and values); calibrator: the bundle's own,
+    whose hazard and alarm are judged.
     """
     check_counts(seeds, draws)
     check_inputs(calibration, augmented, test, ood)
@@ -79,20 +87,15 @@ def evaluate(
         "ood_detection": _ood_detection(studies, whole, conditions, draws, seed),
         "calibration": collect.calibration(studies),
         "intervals": collect.intervals(studies, conditions, draws, seed),
-        "safe_share": stress(studies, conditions, collect.fitted_everywhere(studies), published_shares or {}, seed),
-        "bounds": _bounds(whole, conditions),
         "wilcoxon": collect.wilcoxon_tests(studies),
         "by_horizon": collect.by_horizon(studies),
         "reliability": collect.reliability(studies, conditions[0].horizons),
-        "frontier": collect.frontier(studies),
-        "lambda": lambda_sensitivity(calibration, augmented, plans, conditions, lambdas),
         "monotonicity": _monotonicity(whole, conditions),
         "weights": collect.weights(studies) | {"by_family": _weights_by_family(whole)},
-        "early_warning": _early_warning(whole, test, {c.name: ood[c.name] for c in conditions[1:]}, driving),
         "alarm": measure_alarm(calibrator, tables),
     }
     results["summary"] = summarise(results)
-    return results
+    return Evaluation(results, conditions, studies, whole)
 
 
 def plan_splits(calibration: ScoreTable, seeds: int, folds: int, seed: int) -> tuple[list[SplitPlan], list[str]]:
@@ -112,7 +115,6 @@ def _short_families(augmented: ScoreTable) -> list[str]:
 
 
 def _whole_pool(calibration: ScoreTable, augmented: ScoreTable, driven: ScoreTable | None, folds: int, seed: int) -> Pool:
-    """All calibration sequences: what a bundle that ships is calibrated with."""
     sequences = len(calibration.select(calibration.valid.astype(bool)).sequences())
     return build_pool(calibration, augmented, folds=min(folds, sequences), seed=seed, driven=driven)
 
@@ -162,31 +164,3 @@ def _ood_detection(
     odd = {condition.name: condition.table for condition in conditions[1:]}
     bounds_of = ood_intervals(conditions[0].table, odd, whole.statistics, draws, seed)
     return {row: values | {"intervals": bounds_of[row]} for row, values in found.items()}
-
-
-def _bounds(whole: Pool, conditions: Sequence[Condition]) -> dict[str, Any]:
-    try:
-        return bounds(make_calibrator(OURS).fit(whole.nominal, whole), conditions, whole.statistics)
-    except AiccError as error:
-        return {"reason": str(error)}
-
-
-def _early_warning(whole: Pool, test: ScoreTable, ood: Mapping[str, ScoreTable], driving: Driving | None) -> dict[str, Any]:
-    if driving is None:
-        return {"reason": "the size of a departure was not given"}
-    if not np.isfinite(test.cte).any():
-        return {"reason": "no cross-track error was recorded"}
-    fitted = {}
-    for name in WARNING_METHODS:
-        try:
-            fitted[name] = make_calibrator(name).fit(whole.nominal, whole)
-        except AiccError:
-            continue  # the calibration table says why this row is missing
-    return {
-        "departed_m": driving.departed_m,
-        "rate_hz": driving.rate_hz,
-        "window_s": driving.window_s,
-        "unit": "lap" if driving.frames_per_lap else "1000 frames",
-        "unit_frames": rounded(driving.unit_frames),
-        "methods": early_warning(fitted, whole.statistics, test, ood, driving),
-    }

@@ -23,7 +23,6 @@ def summarise(results: dict[str, Any]) -> list[Statement]:
         _constant,
         _ablation,
         _monotone,
-        _warning,
     )
     found = [part(results) for part in parts]
     return [statement for statement in found if statement is not None]
@@ -172,21 +171,6 @@ def _monotone(results: dict[str, Any]) -> Statement | None:
     if not found:
         return _said(HOLDS, "At full severity neither rho nor delta lies below its nominal mean in any family or protocol.")
     return _said(FAILS, f"The scores do not grow with every anomaly: {'; '.join(found)}.")
-
-
-def _warning(results: dict[str, Any]) -> Statement | None:
-    methods = results["early_warning"].get("methods", {})
-    if OURS not in methods or "temperature" not in methods:
-        return None
-    parts = []
-    for name in ("temperature", OURS):
-        protocols = methods[name]["protocols"].values()
-        departures, announced = (sum(one[key] for one in protocols) for key in ("departures", "announced"))
-        if not departures:
-            return None
-        parts.append(f"{announced} of {departures} with {results['calibration'][name]['label']}")
-    unit = results["early_warning"]["unit"]
-    return _said(FACT, f"At one false alarm per nominal {unit}, departures announced in time: {', '.join(parts)}.")
 
 
 def _text(value: float | None) -> str:

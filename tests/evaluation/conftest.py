@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from donkey_aicc.calibration.pool import augmented_id
-from donkey_aicc.evaluation.early_warning import Driving
 from donkey_aicc.evaluation.study import evaluate
 from donkey_aicc.scoring.score_table import ScoreTable, concatenate
 from tests.synthetic_scores import synthetic_table
@@ -65,5 +64,4 @@ def tables() -> Tables:
 @pytest.fixture(scope="session")
 def results(tables):
     """Two splits, so that tests stay fast."""
-    driving = Driving(0.25, 20.0, 100.0)
-    return evaluate(*tables, seeds=2, draws=100, lambdas=(1e-6, 1e-2), driving=driving)
+    return evaluate(*tables, seeds=2, draws=100)

@@ -112,7 +112,7 @@ def arguments(world, out, *more):
 
 
 def test_from_tubs_to_a_report_with_its_scores_beside_it(world, tmp_path, capsys):
-    assert main(arguments(world, tmp_path / "report", "--departed", "0.36")) == 0
+    assert main(arguments(world, tmp_path / "report")) == 0
     said = capsys.readouterr().out
     assert "note: Cross-fitting uses 3 folds instead of 5" in said and "report:" in said
     results = json.loads((tmp_path / "report" / "results.json").read_text(encoding="utf-8"))

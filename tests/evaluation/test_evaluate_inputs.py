@@ -118,7 +118,7 @@ def test_command_writes_a_report_from_a_score_folder(bundle, tables, tmp_path, c
         test=tables.test,
         ood=ood,
     )
-    assert main([*arguments, "--seeds", "1", "--draws", "20", "--departed", "0.25"]) == 0
+    assert main([*arguments, "--seeds", "1", "--draws", "20"]) == 0
     assert "report:" in capsys.readouterr().out
     assert (tmp_path / "report" / "index.html").is_file() and (tmp_path / "report" / "results.json").is_file()
     assert main([*arguments, "--ood", "dark=x"]) == 2 and "--scores-dir replaces" in capsys.readouterr().err

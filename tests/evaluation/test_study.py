@@ -63,8 +63,6 @@ def test_every_section_has_numbers(results):
     assert set(results["base_predictor"]) == {"nominal", "dark", "bias"}
     assert results["wilcoxon"]["tta_rho_delta"]["temperature"]["pairs"] == 4
     assert set(results["weights"]["by_family"]) == {"fog", "jpeg", "speed_mismatch"}
-    assert set(results["lambda"]) == {"1e-06", "0.01"}
-    assert set(results["early_warning"]["methods"]["none"]) == {"threshold", "nominal", "protocols"}
     assert results["monotonicity"]["protocols"]["rho"]["dark"]["spearman"] > 0.3
     interval = results["intervals"]["temperature"]["ood_ece_minus_ours"]
     assert 0 < interval["low"] < interval["high"]
@@ -74,19 +72,17 @@ def test_every_section_has_numbers(results):
 
 def test_same_seed_same_bytes_and_another_seed_other_splits(tables):
     small = tables._replace(ood={"dark": tables.ood["dark"]})
-    first, again, other = (evaluate(*small, seeds=1, draws=20, lambdas=(1e-6,), seed=seed) for seed in (3, 3, 4))
+    first, again, other = (evaluate(*small, seeds=1, draws=20, seed=seed) for seed in (3, 3, 4))
     assert json.dumps(first) == json.dumps(again)
     assert first["settings"]["splits"] != other["settings"]["splits"]
-    assert "reason" in first["early_warning"]
 
 
 def test_a_column_that_was_not_recorded_empties_its_rows_only(tables):
     blind = [replace(one, cnn_features=np.full_like(one.cnn_features, np.nan)) for one in tables[:3]]
     dark = replace(tables.ood["dark"], cnn_features=np.full_like(tables.ood["dark"].cnn_features, np.nan))
-    results = evaluate(*blind, {"dark": dark}, seeds=1, draws=20, lambdas=(1e-6,))
+    results = evaluate(*blind, {"dark": dark}, seeds=1, draws=20)
     assert "cnn_features" in results["calibration"]["dac"]["ece"]["ood_mean"]["reason"]
     assert ood_ece(results, "tta_rho_delta") is not None
-    assert "dac" not in results["frontier"]["curves"] and "rho" in results["frontier"]["curves"]
 
 
 def test_splits_are_whole_sequences_and_different_where_possible(tables):

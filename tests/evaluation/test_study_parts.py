@@ -1,12 +1,10 @@
-"""Fast calibration errors, intervals, frontier, monotonicity and early warning against plain computations."""
+"""Fast calibration errors, intervals and monotonicity against plain computations."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.catalogue import make_calibrator
-from donkey_aicc.evaluation.early_warning import Driving, early_warning
 from donkey_aicc.evaluation.metrics import (
     Measured,
     bin_sums,
@@ -19,7 +17,6 @@ from donkey_aicc.evaluation.metrics import (
     per_horizon,
 )
 from donkey_aicc.evaluation.score_quality import measure_monotonicity
-from donkey_aicc.evaluation.split_study import ood_ece_at
 from donkey_aicc.evaluation.tables import interval_cell, mean_of, spread_cell
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.scoring.statistics import ScoreStatistics
@@ -79,20 +76,6 @@ def test_undefined_numbers_become_null_with_the_reason():
     assert spread_cell([Measured(0.1), Measured(0.3)])["std"] == pytest.approx(0.141421)
 
 
-def test_frontier_is_read_between_its_points_and_never_beyond_the_nominal_price():
-    curve = np.array([[0.02, 0.30], [0.04, 0.20], [0.08, 0.10], [0.12, 0.15]])
-    assert ood_ece_at(curve, 0.06) == pytest.approx(0.15)
-    assert ood_ece_at(curve, 0.2) == pytest.approx(0.10)
-    assert np.isnan(ood_ece_at(curve, 0.01))
-
-
-def test_frontier_starts_at_temperature_scaling_of_tta(results):
-    curves, tta = results["frontier"]["curves"], results["calibration"]["tta"]["ece"]
-    for curve in curves.values():
-        assert curve["nominal_ece"][0] == pytest.approx(tta["nominal"]["mean"], abs=1e-5)
-        assert curve["ood_ece"][0] == pytest.approx(tta["ood_mean"]["mean"], abs=1e-5)
-
-
 def test_a_score_that_falls_with_severity_is_named():
     rng = np.random.default_rng(0)
     nominal = synthetic_table(rng, sequences=3, length=60, horizons=(5, 10))
@@ -102,20 +85,3 @@ def test_a_score_that_falls_with_severity_is_named():
     assert found["rho"]["dark"]["falls"] == [] and found["rho"]["dark"]["spearman"] > 0.4
     assert found["rho"]["blur"]["below_nominal"] and found["rho"]["blur"]["falls"][0]["to"] == 2
     assert not found["rho_two_sided"]["blur"]["below_nominal"]
-
-
-def test_early_warning_uses_the_least_confidence_and_matches_false_alarms():
-    rng = np.random.default_rng(0)
-    nominal = synthetic_table(rng, sequences=4, length=100, horizons=(5, 10))
-    calm = replace(nominal, cte=np.zeros(len(nominal)), p_safe=np.full((len(nominal), 2), 0.9))
-    p = np.full((len(nominal), 2), 0.9)
-    p[(nominal.step >= 70) & (nominal.step < 80), 1] = 0.1
-    cte = np.where(nominal.step >= 80, 1.0, 0.0)
-    odd = replace(nominal, cte=cte, p_safe=p, protocol=np.full(len(nominal), "dark"))
-    none = make_calibrator("none").fit(nominal)
-    driving = Driving(departed_m=0.5, rate_hz=10.0, frames_per_lap=50.0)
-    found = early_warning({"none": none}, ScoreStatistics.fit(nominal), calm, {"dark": odd}, driving)["none"]
-    dark = found["protocols"]["dark"]
-    assert dark["departures"] == dark["announced"] == 4 and dark["median_lead_s"] == 1.0
-    assert found["nominal"]["false_alarms_per_unit"] <= 1.0
-    assert found["nominal"]["reason"] == "no departure"

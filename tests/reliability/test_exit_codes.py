@@ -31,7 +31,7 @@ calibrate --bundle BUNDLE --data NOWHERE | calibrate --bundle BUNDLE --data TUB 
 calibrate --bundle BUNDLE --data TUB --method NINES | evaluate --bundle BUNDLE --nominal TUB --out OUT/r
 evaluate --bundle BUNDLE --scores-dir EMPTY --out OUT/r | evaluate --bundle BUNDLE --scores-dir JUNKTUB --out OUT/r
 evaluate --bundle BUNDLE --nominal TUB --ood NINES --out OUT/r | evaluate --bundle BUNDLE --nominal TUB --out OUT/r --draws 0
-evaluate --bundle BUNDLE --nominal TUB --out OUT/r --rate nan | replay NOWHERE --html OUT/a.html
+replay NOWHERE --html OUT/a.html
 replay JUNKTUB --html OUT/a.html | replay TUB --part 9-1 --html OUT/a.html | replay TUB --movie FILE/a.mp4
 replay TUB --part NINES-NINES --html OUT/a.html | replay TUB --movie OUT/a.txt
 replay TUB --bundle JUNKBUNDLE --html OUT/a.html | label NOWHERE | label JUNKTUB | label TUB --answers JUNK --out OUT/l.csv

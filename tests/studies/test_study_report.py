@@ -32,6 +32,8 @@ def test_results_json_is_timeless_and_reads_back(report, results):
 def test_the_papers_numbers_stand_in_a_column_beside_ours(report):
     page = (report / "index.html").read_text()
     assert "another car" in page and "Runtime per component" in page and "Imagined frame, classified" in page
+    own = ("frontier", "safe_share", "bounds", "early_warning", "lambda", "runtime")
+    assert all(f'id="table-{name}"' in page for name in own) and 'id="figure-frontier"' in page
     with (report / "tables" / "ece_by_protocol.csv").open(newline="", encoding="utf-8") as file:
         rows = {row["method"]: row for row in csv.DictReader(file)}
     assert rows["Ours (TTA + rho + delta)"]["dark_paper"] == "0.165"

@@ -1,110 +1,22 @@
-"""What a low error is worth: how much of it nobody could avoid, and what it would be in other worlds.
+"""What the errors would be in other worlds, where another share of the frames is safe.
 
-Oracles know what no calibrator can know before the drive. `knows_share` is told the share of safe frames of each protocol and
-horizon and moves every confidence by the same log odds: what it gains is the price of the unknown base rate. `recalibrated` is
-fitted on the protocol's own labels (one slope and one offset per horizon): the NLL that is left is lost discrimination.
-Other worlds: the frames of a protocol are weighted so that, at every horizon, a stated share of their weight is on safe ones.
-Nothing is fitted again. A good guess about one share of safe frames is no calibration.
+The frames of a protocol are weighted so that, at every horizon, a stated share of their weight is on safe ones. Nothing is
+fitted again. A good guess about one share of safe frames is no calibration.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, minimize
 
-from donkey_aicc.calibration.base import Calibrator, logit, sigmoid
 from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.evaluation.methods_and_conditions import GROUPS, NOMINAL, Condition
-from donkey_aicc.evaluation.metrics import (
-    ece_of_sums,
-    horizon_average,
-    horizon_mean,
-    horizon_weights,
-    mean_ece,
-    nll,
-    per_horizon,
-)
+from donkey_aicc.evaluation.metrics import bin_sums, ece_of_sums, horizon_mean, horizon_weights
 from donkey_aicc.evaluation.resampling import drawn_counts
-from donkey_aicc.evaluation.split_study import Outcome, SplitStudy
+from donkey_aicc.evaluation.split_study import Outcome, SplitStudy, nll_sums
 from donkey_aicc.evaluation.tables import LOWER, Column, Row, Table, Value, interval_cell, rounded
-from donkey_aicc.scoring.statistics import ScoreStatistics
-
-_LARGEST_SHIFT = 30.0
-Change = Callable[[np.ndarray, np.ndarray], np.ndarray]  # logits and labels of known frames -> better logits
-
-
-def bounds(calibrator: Calibrator, conditions: Sequence[Condition], statistics: ScoreStatistics) -> dict[str, Any]:
-    """oracle -> protocol -> ECE and NLL (horizon averages), and their mean; `as_calibrated` is the calibrator itself."""
-    found: dict[str, Any] = {name: {} for name in ("as_calibrated", "knows_share", "recalibrated")}
-    for condition in conditions:
-        if condition.name == NOMINAL:
-            continue
-        given = calibrator.predict(condition.table, statistics.scores(condition.table))
-        for name, change in (("as_calibrated", None), ("knows_share", _shifted), ("recalibrated", _refitted)):
-            p = given if change is None else _by_horizon(change, given, condition.labels)
-            loss = horizon_average(per_horizon(nll, p, condition.labels), condition.horizons)
-            found[name][condition.name] = {
-                "ece": rounded(mean_ece(p, condition.labels, condition.horizons)),
-                "nll": rounded(float(loss)),
-            }
-    for rows in found.values():
-        rows["mean"] = {key: _mean([row[key] for row in rows.values()]) for key in ("ece", "nll")}
-    return found
-
-
-def _mean(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return rounded(float(np.mean(known))) if known and len(known) == len(values) else None
-
-
-def _by_horizon(change: Change, p: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    changed = p.copy()
-    for column in range(p.shape[1]):
-        known = ~np.isnan(labels[:, column])
-        if known.any() and 0.0 < labels[known, column].mean() < 1.0:
-            changed[known, column] = sigmoid(change(logit(p[known, column]), labels[known, column]))
-    return changed
-
-
-def _shifted(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    share = float(labels.mean())
-    shift = brentq(lambda b: float(sigmoid(logits + b).mean()) - share, -_LARGEST_SHIFT, _LARGEST_SHIFT)
-    return logits + shift
-
-
-def _refitted(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    def loss(ab: np.ndarray) -> float:
-        z = ab[0] * logits + ab[1]
-        return float(np.logaddexp(0.0, np.where(labels > 0.5, -z, z)).mean())
-
-    slope, offset = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-6}).x
-    return slope * logits + offset
-
-
-ORACLES = {
-    "as_calibrated": "Ours, as calibrated",
-    "knows_share": "Oracle: knows the share of safe frames",
-    "recalibrated": "Oracle: recalibrated on the protocol itself",
-}
-
-
-def bounds_table(results: dict[str, Any]) -> Table:
-    """What knowing the base rate, or everything but the picture, would gain."""
-    stored = results.get("bounds", {})
-    protocols = [*results["settings"]["protocols"], "mean"]
-    columns = [Column(f"{p}_{m}", f"{p.capitalize()}: {m.upper()}") for m in ("ece", "nll") for p in protocols]
-    rows = []
-    for name, label in ORACLES.items():
-        by_protocol = stored.get(name, {})
-        values = {f"{p}_{m}": Value(by_protocol.get(p, {}).get(m), reason="undefined") for p in protocols for m in ("ece", "nll")}
-        rows.append(Row(label, values, ranked=False))
-    note = stored.get("reason", "") or (
-        "The first oracle moves all confidences of a protocol by one step in log odds per horizon: what it gains is the price of "
-        "the unknown base rate. The second is fitted on the labels it is judged by: the NLL that is left is discrimination lost."
-    )
-    return Table("bounds", "How much nobody could know", columns, rows, note, first="Who")
-
+from donkey_aicc.scoring.statistics import Scores
 
 SHARE_RANGE = (0.2, 0.8)  # of the worst case
 SHARE_STEPS = 13
@@ -120,14 +32,29 @@ Share = float | np.ndarray | None  # None: as driven; an array has one share per
 Shares = Callable[[str], list[Share]]  # protocol -> shares, the worst of which counts
 
 
-def at_share(outcome: Outcome, share: Share, horizons: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+@dataclass(frozen=True)
+class ByClass:
+    """Sums of all frames and of the safe ones alone; see `Outcome` for their shapes."""
+
+    all: Outcome
+    safe_sums: np.ndarray
+    safe_nll_sums: np.ndarray
+
+    @classmethod
+    def of(cls, whole: Outcome, confidence: np.ndarray, condition: Condition) -> "ByClass":
+        names, group = np.unique(condition.table.sequence, return_inverse=True)
+        safe = np.where(condition.labels > 0.5, condition.labels, np.nan)
+        return cls(whole, bin_sums(confidence, safe, group, len(names)), nll_sums(confidence, safe, group, len(names)))
+
+
+def at_share(outcome: ByClass, share: Share, horizons: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
     """(..., 2): ECE and NLL, horizon averages, of one method on one condition if that share of the weight were on safe frames.
 
     counts: (draws, sequences) how often each drive counts; None: each once, and the result is (2,).
     """
     safe, total, safe_nll, total_nll = (
         sums.sum(axis=0) if counts is None else np.tensordot(counts, sums, axes=1)
-        for sums in (outcome.safe_sums, outcome.sums, outcome.safe_nll_sums, outcome.nll_sums)
+        for sums in (outcome.safe_sums, outcome.all.sums, outcome.safe_nll_sums, outcome.all.nll_sums)
     )
     sums, losses = total, total_nll
     with np.errstate(divide="ignore", invalid="ignore"):  # one class only at a horizon: NaN, see _mean_where_known
@@ -169,9 +96,11 @@ def stress(
     rng = np.random.default_rng(seed)
     counts = {condition.name: drawn_counts(rng, len(condition.table.sequences()), SHARE_DRAWS) for condition in odd}
     fewest = min(drawn.shape[1] for drawn in counts.values())
-    measured = {
-        name: {s: _measure(studies, name, shares, conditions, counts) for s, shares in settings.items()} for name in names
-    }
+    scores = [{condition.name: study.statistics.scores(condition.table) for condition in odd} for study in studies]
+    measured = {}
+    for name in names:
+        by_class = [_by_class(study, name, odd, own) for study, own in zip(studies, scores, strict=True)]
+        measured[name] = {s: _measure(by_class, shares, conditions[0].horizons, counts) for s, shares in settings.items()}
     for name, by_setting in measured.items():
         found["methods"][name] = {}
         for setting, (value, drawn) in by_setting.items():
@@ -194,16 +123,24 @@ def _settings(conditions: Sequence[Condition], published: Mapping[str, float]) -
     return settings
 
 
+def _by_class(study: SplitStudy, method: str, odd: Sequence[Condition], scores: Mapping[str, Scores]) -> dict[str, ByClass]:
+    found = {}
+    for condition in odd:
+        confidence = study.calibrators[method].predict(condition.table, scores[condition.name])
+        found[condition.name] = ByClass.of(study.outcomes[method][condition.name], confidence, condition)
+    return found
+
+
 def _measure(
-    studies: Sequence[SplitStudy], method: str, shares: Shares, conditions: Sequence[Condition], counts: dict[str, np.ndarray]
+    splits: Sequence[Mapping[str, ByClass]], shares: Shares, horizons: np.ndarray, counts: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """(2,) mean over splits and protocols of the largest ECE and NLL over the shares, and (SHARE_DRAWS, 2) of the same."""
-    horizons, values = conditions[0].horizons, []
+    values = []
     drawn = np.zeros((SHARE_DRAWS, 2))
-    split = np.arange(SHARE_DRAWS) % len(studies)
+    split = np.arange(SHARE_DRAWS) % len(splits)
     for protocol, number_of_times in counts.items():
-        for number, study in enumerate(studies):
-            outcome = study.outcomes[method][protocol]
+        for number, outcomes in enumerate(splits):
+            outcome = outcomes[protocol]
             values.append(np.max([at_share(outcome, share, horizons) for share in shares(protocol)], axis=0))
             mine = split == number
             of_draws = [at_share(outcome, share, horizons, number_of_times[mine]) for share in shares(protocol)]

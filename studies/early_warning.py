@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.base import Calibrator
-from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.errors import ConfigError
+from donkey_aicc.calibration.catalogue import OURS, make_calibrator
+from donkey_aicc.calibration.pool import Pool
+from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.alarm_metrics import LeadTimes, lead_times
+from donkey_aicc.evaluation.summary import FACT, Statement
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value, rounded
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import Scores, ScoreStatistics
 
 ALLOWED_PER_LAP = 1.0
+WARNING_METHODS = ("none", "temperature", "dac", OURS)
 _CANDIDATES = 60
 
 
@@ -77,6 +80,27 @@ class _Scored:
         value = np.full(len(self.table), np.nan)
         value[self.valid] = calibrator.predict(self.part, self.scores).min(axis=1)
         return _Signal(value, self.table)
+
+
+def warning_section(whole: Pool, test: ScoreTable, ood: Mapping[str, ScoreTable], driving: Driving | None) -> dict[str, Any]:
+    if driving is None:
+        return {"reason": "the size of a departure was not given"}
+    if not np.isfinite(test.cte).any():
+        return {"reason": "no cross-track error was recorded"}
+    fitted = {}
+    for name in WARNING_METHODS:
+        try:
+            fitted[name] = make_calibrator(name).fit(whole.nominal, whole)
+        except AiccError:
+            continue  # the calibration table says why this row is missing
+    return {
+        "departed_m": driving.departed_m,
+        "rate_hz": driving.rate_hz,
+        "window_s": driving.window_s,
+        "unit": "lap" if driving.frames_per_lap else "1000 frames",
+        "unit_frames": rounded(driving.unit_frames),
+        "methods": early_warning(fitted, whole.statistics, test, ood, driving),
+    }
 
 
 def early_warning(
@@ -177,3 +201,18 @@ def _warning_row(label: str, one: dict[str, Any], group: str, strong: bool) -> R
         values[f"{name}_lead_s"] = Value(numbers["median_lead_s"], reason=numbers.get("reason", ""))
         values[f"{name}_announced"] = Value(text=f"{numbers['announced']} of {numbers['departures']}")
     return Row(label, values, group, strong=strong, ranked=group.endswith(("lap", "frames")))
+
+
+def said_of_warnings(results: dict[str, Any]) -> Statement | None:
+    methods = results["early_warning"].get("methods", {})
+    if OURS not in methods or "temperature" not in methods:
+        return None
+    parts = []
+    for name in ("temperature", OURS):
+        protocols = methods[name]["protocols"].values()
+        departures, announced = (sum(one[key] for one in protocols) for key in ("departures", "announced"))
+        if not departures:
+            return None
+        parts.append(f"{announced} of {departures} with {results['calibration'][name]['label']}")
+    unit = results["early_warning"]["unit"]
+    return {"verdict": FACT, "text": f"At one false alarm per nominal {unit}, departures announced in time: {', '.join(parts)}."}

@@ -3,19 +3,20 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.evaluation.bounds_and_safe_share import _refitted, _shifted, at_share
 from donkey_aicc.evaluation.metrics import bin_sums
-from donkey_aicc.evaluation.split_study import Outcome, _nll_sums
+from donkey_aicc.evaluation.split_study import Outcome, nll_sums
+from studies.oracle_bounds import _refitted, _shifted
+from studies.safe_share import ByClass, at_share
 
 HORIZONS = np.array([5, 50])
 
 
-def outcome(confidence: np.ndarray, labels: np.ndarray) -> Outcome:
+def outcome(confidence: np.ndarray, labels: np.ndarray) -> ByClass:
     group = np.zeros(len(labels), dtype=np.int64)
     safe = np.where(labels > 0.5, labels, np.nan)
     sums = [bin_sums(confidence, one, group) for one in (labels, safe)]
-    losses = [_nll_sums(confidence, one, group, 1) for one in (labels, safe)]
-    return Outcome({}, {}, sums[0], losses[0], sums[1], losses[1])
+    losses = [nll_sums(confidence, one, group, 1) for one in (labels, safe)]
+    return ByClass(Outcome({}, {}, sums[0], losses[0]), sums[1], losses[1])
 
 
 def test_weighting_equals_repeating_frames() -> None:
