@@ -51,9 +51,7 @@ setup(
             "mypy",
             "build",
             "setuptools>=68",
-            "pyarrow>=14,<21",
             "playwright>=1.40",
-            "mcap>=1.1,<2",
             "axe-playwright-python>=0.1.4",
             *GYM,
             "stable-baselines3>=2.4,<3",
@@ -61,7 +59,6 @@ setup(
         "gym": GYM,
         "cluster": ["dask", "distributed"],
         "rerun": ["rerun-sdk>=0.21,<0.23"],
-        "mcap": ["mcap>=1.1,<2"],
     },
     entry_points={"console_scripts": ["donkey-aicc=donkey_aicc.cli:main"]},
 )

@@ -30,7 +30,6 @@ COMMANDS = {
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
     "evaluate": "measure a calibrated bundle on nominal and anomalous drives and write the report",
     "replay": "look at a recorded drive again: what happened and why, on a page or in a file to share",
-    "train-pilot": "train a vision pilot from tubs, or from lessons in the embedded simulator",
 }
 
 OFFLINE_ONLY = ("torch", "sklearn", "matplotlib", "joblib")  # a car does without them

@@ -68,13 +68,6 @@
 # in the embedded simulator, where it was trained; a real car needs a bundle trained on its own drives.
 # AICC_BUNDLE = "reference"
 
-# Views, dropout samples, frames between two looks ahead, and the seed. They normally come from the bundle's calibrator, because a
-# confidence means something only with the settings it was fitted for. Set these keys only for a bundle without a calibrator.
-# AICC_TTA_VIEWS = None
-# AICC_SCORE_SAMPLES = None
-# AICC_ROLLOUT_EVERY = None
-# AICC_MONITOR_SEED = None
-
 # False: score inside the drive loop, for drives that run faster than real time (`--fast` sets this for you).
 # AICC_SCORER_THREADED = True
 # AICC_SCORER_THREADS = 1

@@ -15,6 +15,7 @@ COMMANDS = {
     "protocols": "measure what each injected fault does to the driving, severity by severity",
     "real-car": "train and judge the monitor on a real car's tub: faults on real frames, and other days, tracks and rooms",
     "predictors": "compare the predictor that sees one frame with the one that has a history, on the same drives",
+    "train-pilot": "a vision pilot from tubs, or from lessons in the embedded simulator: how the shipped one was made",
     "check-pilot": "count a pilot's laps without a hit and how predictable its mistakes are",
     "severities": "the strengths of all picture faults by how far they move a pilot's steering",
     "camera-check": "noise, sharpness, exposure and change of a real car's frames beside the simulated camera's",

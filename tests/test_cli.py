@@ -40,13 +40,13 @@ def test_the_exit_code_is_what_the_command_returns(add_command):
 @pytest.mark.parametrize("error", [AiccError, ConfigError])
 def test_a_users_mistake_is_one_line_and_exit_code_2(add_command, capsys, error):
     def run(args):
-        raise error("AICC_TTA_VIEWS must be >= 1, got 0")
+        raise error("AICC_FROZEN_S must be >= 0.05, got 0")
 
     add_command(run)
     assert cli.main(["try-out"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == "donkey-aicc try-out: AICC_TTA_VIEWS must be >= 1, got 0\n"
+    assert printed.err == "donkey-aicc try-out: AICC_FROZEN_S must be >= 0.05, got 0\n"
 
 
 def test_a_bug_is_not_hidden(add_command):

@@ -1,6 +1,6 @@
 """The AICC_* keys of a car's myconfig.py -> one validated, frozen object.
 
-A new key is one line in `AiccConfig`: the field `tta_views` is the key AICC_TTA_VIEWS. Its annotation is the type check,
+A new key is one line in `AiccConfig`: the field `frozen_s` is the key AICC_FROZEN_S. Its annotation is the type check,
 `setting` holds the default, the range and the explanation.
 """
 
@@ -71,11 +71,6 @@ class AiccConfig:
     )
 
     bundle: str | None = setting(None, "models of the monitor: a folder or the name of a shipped bundle; None: no monitor")
-    # These four belong to the calibrator: myconfig.py may name them, but not change them.
-    tta_views: int | None = setting(None, "views of the test-time augmentation; None: as calibrated", at_least=1, at_most=64)
-    score_samples: int | None = setting(None, "dropout samples of the world model; None: as calibrated", at_least=1, at_most=100)
-    rollout_every: int | None = setting(None, "frames between two looks ahead; None: as calibrated", at_least=1, at_most=100)
-    monitor_seed: int | None = setting(None, "seed of the monitor's views and samples; None: as calibrated", at_least=0)
     scorer_threaded: bool = setting(True, "score in a thread; False: inside the drive loop, for drives faster than real time")
     scorer_threads: int = setting(1, "CPU threads for the world model", at_least=1, at_most=64)
     runtime: str = setting("auto", "what runs the nets; auto: onnx where the bundle has been exported", choices=RUNTIMES)

@@ -130,8 +130,6 @@ def load_monitor(car: Assembly) -> Monitor | None:
     bundle = BundleFolder.open(path)
     runtime = open_runtime(path, config.runtime, config.scorer_threads, config.control_threads)
     calibrators = _calibrators(bundle, config)
-    for calibrator in calibrators:
-        _refuse_other_settings(config, calibrator)
     grades = [calibrator.settings for calibrator in calibrators] or [_settings_without_calibrator(config, bundle)]
     grade, said = _start_at(car, runtime, grades)
     number = [settings.grade for settings in grades].index(grade)
@@ -151,22 +149,7 @@ def _calibrators(bundle: "BundleFolder", config: AiccConfig) -> "list[Calibrator
 
 
 def _settings_without_calibrator(config: AiccConfig, bundle: "BundleFolder") -> ScoreSettings:
-    given = {name: value for name, (_, value) in _given(config).items() if value is not None}
-    return ScoreSettings(context=bundle.manifest.context, **given).at_grade(config.grade or FULL)
-
-
-def _given(config: AiccConfig) -> dict[str, tuple[str, Any]]:
-    """Setting -> (its key, its value or None), of those that myconfig.py may name."""
-    keys = {"views": "tta_views", "samples": "score_samples", "rollout_every": "rollout_every", "seed": "monitor_seed"}
-    return {name: (f"AICC_{key.upper()}", getattr(config, key)) for name, key in keys.items()}
-
-
-def _refuse_other_settings(config: AiccConfig, calibrator: "Calibrator") -> None:
-    """The calibrator owns them: the keys of myconfig.py count only where nothing was fitted."""
-    given = _given(config)
-    if calibrator.settings.grade != FULL:  # its own samples and interval follow from grade full's
-        given = {name: value for name, value in given.items() if name in ("views", "seed")}
-    calibrator.settings.refuse_others(given)
+    return ScoreSettings(context=bundle.manifest.context).at_grade(config.grade or FULL)
 
 
 def _may_step_down(config: AiccConfig) -> bool:

@@ -27,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--movie", metavar="FILE", help="write a movie instead of opening a page: .mp4 or .gif")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained HTML file to send to somebody")
     parser.add_argument("--rerun", metavar="FILE", help="write an .rrd for the Rerun viewer; needs donkey_aicc[rerun]")
-    parser.add_argument("--mcap", metavar="FILE", help="write an .mcap for Foxglove; needs donkey_aicc[mcap]")
     parser.add_argument("--port", type=int, default=8891, help="port of the page, 0 for a free one (default 8891)")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 lets a phone in (default 127.0.0.1)")
     parser.add_argument("--no-browser", "--headless", action="store_true", help="only print the page's address")
@@ -50,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 def _writers(args: argparse.Namespace) -> "list[tuple[Callable[[Sequence[Run], str], str], str]]":
     from donkey_aicc.replay.movie import check_movie_path, write_movie
     from donkey_aicc.replay.replay_page import write_html
-    from donkey_aicc.replay.viewer_files import mcap_writer, rerun_library, write_mcap, write_rerun
+    from donkey_aicc.replay.rerun_file import rerun_library, write_rerun
 
     found: list[tuple[Callable[[Sequence[Run], str], str], str]] = []
     if args.movie:
@@ -61,9 +60,6 @@ def _writers(args: argparse.Namespace) -> "list[tuple[Callable[[Sequence[Run], s
     if args.rerun:
         rerun_library()
         found.append((write_rerun, args.rerun))
-    if args.mcap:
-        mcap_writer()
-        found.append((write_mcap, args.mcap))
     return found
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tubs", nargs="+", metavar="TUB", help="tub folders, or folders that contain tubs")
     parser.add_argument("--bundle", required=True, metavar="BUNDLE", help="folder of the trained models")
-    parser.add_argument("--out", required=True, metavar="FILE", help="score table to write: .parquet or .npz")
+    parser.add_argument("--out", required=True, metavar="FILE", help="score table to write, an .npz")
     parser.add_argument("--grade", help="grade of the scores: full, half or light (default: the best it has)")
     parser.add_argument("--workers", type=int, metavar="N", help="processes, one core each (default: all cores)")
     parser.add_argument("--dask", metavar="ADDRESS", help="score on this Dask cluster instead, such as tcp://host:8786")

@@ -73,9 +73,7 @@ def pilot_weights(path: str | Path) -> dict[str, np.ndarray]:
         raise AiccError(f"the pilot file {file} is corrupt or no safetensors file: {error}") from error
     if metadata.get("format") != FORMAT or metadata.get("version") != str(VERSION):
         found = f"format {metadata.get('format')!r} version {metadata.get('version')!r}"
-        raise AiccError(
-            f"{file} must be a {FORMAT} file of version {VERSION}, got {found}; train one with donkey-aicc train-pilot"
-        )
+        raise AiccError(f"{file} must be a {FORMAT} file of version {VERSION}, got {found}")
     _check_weights(file, weights)
     return weights
 

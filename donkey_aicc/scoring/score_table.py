@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.files import atomic_path, write_atomic
+from donkey_aicc.files import write_atomic
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
 
 HORIZONS = (1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50)
@@ -96,16 +96,13 @@ class ScoreTable:
         return self.select(np.isin(self.sequence, list(ids)))
 
     def save(self, path: str | Path, extra: Mapping[str, np.ndarray] | None = None) -> None:
-        """Write .npz or .parquet, by suffix. `extra` columns (N,) are for other readers: `load` passes over them."""
+        """Write .npz. `extra` columns (N,) are for other readers: `load` passes over them."""
         path = Path(path)
         check_score_path(path)
         columns = {name: getattr(self, name) for name in COLUMNS} | dict(extra or {})
         for name, values in columns.items():
             if len(values) != len(self):
                 raise AiccError(f"score table column {name} has {len(values)} rows, expected {len(self)}")
-        if path.suffix == ".parquet":
-            _save_parquet(self.horizons, columns, path)
-            return
         packed = io.BytesIO()  # in memory: on a full disk the zip writer would also complain at its own end
         np.savez_compressed(packed, horizons=self.horizons, **columns)
         write_atomic(path, packed.getvalue())
@@ -116,10 +113,10 @@ class ScoreTable:
         path = Path(path)
         try:
             most = max(LEAST_UNPACKED, MOST_TIMES * path.stat().st_size)
-            if path.suffix == ".parquet":
-                return _checked(_load_parquet(path, most), path)
             with np.load(path, allow_pickle=False) as stored:
-                _check_size(sum(entry.file_size for entry in stored.zip.infolist()), most)
+                unpacked = sum(entry.file_size for entry in stored.zip.infolist())
+                if unpacked > most:
+                    raise ValueError(f"it would unpack to {unpacked} bytes, while {most} are the most")
                 known = [name for name in ("horizons", *COLUMNS) if name in stored or name not in _LATER_COLUMNS]
                 return _checked(cls(**{name: stored[name] for name in known}), path)
         except AiccError:
@@ -131,11 +128,6 @@ class ScoreTable:
 
 
 COLUMNS = tuple(column.name for column in fields(ScoreTable) if column.name != "horizons")
-
-
-def _check_size(unpacked: int, most: int) -> None:
-    if unpacked > most:
-        raise ValueError(f"it would unpack to {unpacked} bytes, while {most} are the most")
 
 
 def _checked(table: ScoreTable, path: Path) -> ScoreTable:
@@ -163,11 +155,8 @@ def _checked(table: ScoreTable, path: Path) -> ScoreTable:
 
 def check_score_path(path: str | Path) -> None:
     """Raise unless a table can be written there: to be asked before hours of scoring, not after."""
-    suffix = Path(path).suffix
-    if suffix not in (".npz", ".parquet"):
-        raise AiccError(f"score file must end in .npz or .parquet, got {path}")
-    if suffix == ".parquet":
-        _arrow()
+    if Path(path).suffix != ".npz":
+        raise AiccError(f"score file must end in .npz, got {path}")
 
 
 def horizon_labels(safe: np.ndarray, horizons: Iterable[int]) -> np.ndarray:
@@ -192,46 +181,3 @@ def concatenate(tables: Sequence[ScoreTable]) -> ScoreTable:
             raise AiccError(f"score tables have different horizons: {tables[0].horizons.tolist()} and {table.horizons.tolist()}")
     stacked: Mapping[str, Any] = {name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS}
     return ScoreTable(horizons=tables[0].horizons, **stacked)
-
-
-def _save_parquet(horizons: np.ndarray, arrays: Mapping[str, np.ndarray], path: Path) -> None:
-    pa, parquet = _arrow()
-    columns = {}
-    for name, values in arrays.items():
-        if values.ndim == 2:  # a fixed width keeps the shape of a table without rows
-            columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
-        else:
-            columns[name] = pa.array(values.tolist(), pa.string()) if values.dtype.kind == "U" else pa.array(values)
-    metadata = {b"horizons": ",".join(str(k) for k in horizons).encode()}
-    with atomic_path(path) as temporary:
-        parquet.write_table(pa.table(columns).replace_schema_metadata(metadata), temporary)
-
-
-def _load_parquet(path: Path, most: int) -> ScoreTable:
-    pa, parquet = _arrow()
-    said = parquet.read_metadata(path)
-    groups = [said.row_group(number) for number in range(said.num_row_groups)]
-    _check_size(8 * sum(group.column(column).num_values for group in groups for column in range(group.num_columns)), most)
-    stored = parquet.read_table(path)
-    horizons = np.array([int(k) for k in stored.schema.metadata[b"horizons"].decode().split(",")], dtype=np.int64)
-    columns = {}
-    for name in COLUMNS:
-        if name in _LATER_COLUMNS and name not in stored.schema.names:
-            continue
-        kind, values = stored.schema.field(name).type, stored.column(name).combine_chunks()
-        if pa.types.is_fixed_size_list(kind):
-            columns[name] = values.flatten().to_numpy(zero_copy_only=False).reshape(-1, kind.list_size)
-        elif pa.types.is_string(kind):
-            columns[name] = np.array(values.to_pylist(), dtype=str)
-        else:
-            columns[name] = values.to_numpy(zero_copy_only=False)
-    return ScoreTable(horizons=horizons, **columns)
-
-
-def _arrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise AiccError(f"parquet files need a working pyarrow ({error}): pip install 'pyarrow<21', or write .npz") from None
-    return pyarrow, pyarrow.parquet

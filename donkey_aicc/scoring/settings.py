@@ -4,7 +4,6 @@ A number means what it was fitted for: `calibrate` chooses the settings, the cal
 `evaluate`, the car and the demo take them from it (`calibration.calibrator_file.load_calibrator(bundle, grade).settings`).
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -70,16 +69,6 @@ class ScoreSettings:
             fewer = {"samples": min(self.samples, HALF_SAMPLES), "rollout_steps": min(self.rollout_steps, HALF_STEPS)}
             return replace(self, grade=HALF, rollout_every=HALF_INTERVALS * self.rollout_every, **fewer)
         return replace(self, grade=grade, samples=0, rollout_steps=0, rollout_every=0)
-
-    def refuse_others(self, given: Mapping[str, tuple[str, Any]]) -> None:
-        """given: name of a setting -> (what the user calls it, value or None). Raise where a value differs from ours."""
-        for name, (key, value) in given.items():
-            ours = getattr(self, name)
-            if value is not None and value != ours:
-                raise ConfigError(
-                    f"{key} must be {ours!r}, as when the calibrator was fitted (grade {self.grade}), got {value!r}; leave it "
-                    "out, or fit a calibrator with that value: donkey-aicc calibrate"
-                )
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -211,27 +211,6 @@ class VisionDriver:
         return self._pilot.run(image)
 
 
-class MixedDriver:
-    """The pilot drives, the expert says what it would have done; the expert takes over for random spells (DAgger)."""
-
-    def __init__(self, pilot, expert: Expert, expert_share: float, rng: np.random.Generator, spell_ticks: int = 20) -> None:
-        self._vision, self._expert = VisionDriver(pilot), ExpertDriver(expert)
-        self._share, self._rng, self._spell_ticks = expert_share, rng, spell_ticks
-        self._tick, self._expert_drives = 0, True
-
-    @property
-    def label(self) -> tuple[float, float]:
-        return self._expert.label
-
-    def run(self, image: np.ndarray, observation: Observation) -> tuple[float, float]:
-        if self._tick % self._spell_ticks == 0:
-            self._expert_drives = bool(self._rng.random() < self._share)
-        self._tick += 1
-        by_expert = self._expert.run(image, observation)
-        by_pilot = self._vision.run(image, observation)
-        return by_expert if self._expert_drives else by_pilot
-
-
 def nominal_driver(track: Track, model: str | Path | None, seed: int) -> "ExpertDriver | VisionDriver":
     """Whoever drives a nominal drive with this seed, with the drive's temper; no model: the expert."""
     temper = Temper.draw(seed)

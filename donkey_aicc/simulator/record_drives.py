@@ -41,7 +41,6 @@ KEYS = {
     channels.INJECT_SEVERITY: "int",
     channels.INJECT_EPISODE: "int",
 }
-LABEL_KEYS = {channels.IMAGE: "image_array", "user/angle": "float", "user/throttle": "float", channels.MODE: "str"}
 
 
 class TubRecording:
@@ -68,8 +67,7 @@ class TubRecording:
     def write(self, tick: Tick) -> None:
         """One record with everything in KEYS."""
         here = tick.observation
-        self._new_session(tick)
-        self._write(
+        self.write_values(
             tick,
             {
                 "user/angle": 0.0,
@@ -90,17 +88,11 @@ class TubRecording:
             },
         )
 
-    def write_label(self, tick: Tick, label: tuple[float, float]) -> None:
-        """A record for cloning: the frame and what the teacher would have done, as if it had driven."""
-        self._new_session(tick)
-        self._write(tick, {"user/angle": label[0], "user/throttle": label[1], channels.MODE: "user"})
-
-    def _new_session(self, tick: Tick) -> None:
+    def write_values(self, tick: Tick, values: dict[str, float | int | str]) -> None:
+        """A record of the tick's picture and these values, whose keys the recording was opened with."""
         if tick.segment != self._segment:
             self._tub.close()
             self._open(tick.segment)
-
-    def _write(self, tick: Tick, values: dict[str, float | int | str]) -> None:
         manifest = self._tub.manifest
         index = manifest.current_index
         name = f"{index}_cam_image_array_.jpg"

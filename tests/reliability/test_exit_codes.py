@@ -40,8 +40,7 @@ label TUB --answers NOWHERE --out OUT/l.csv | label TUB --port 99999999 --out OU
 record --out OUT/t --drives 0 | record --out OUT/t --frames NINES | record --out OUT/t --model JUNK
 record --out OUT/t --faults NINES | record --out FILE/t --expert --drives 1 --frames 1 | record --out OUT/t --seed -1
 record --out OUT/t --track seed:NINES | createcar --path FILE | createcar --path FILE/a | install NOWHERE | install EMPTY
-install JUNKTUB | train-pilot NOWHERE --out OUT/p | train-pilot JUNKTUB --out OUT/p
-train-pilot TUB --out OUT/p --start JUNK | train-pilot --out OUT/p | train-pilot TUB --out OUT/p --epochs 0
+install JUNKTUB | replay TUB --movie OUT/a.gif --part NINES-NINES
 demo --inject NINES --out OUT/d | demo --track NINES --out OUT/d | demo --laps 0 --out OUT/d | doctor --hz nan
 doctor --hz 0 | doctor --runtime x | overhead calibrate NOWHERE | overhead check NOWHERE | overhead track JUNK --setup JUNK
 overhead x | nonsense | --nonsense | check | train | check TUB --json=NINES | score

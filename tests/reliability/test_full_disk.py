@@ -59,7 +59,6 @@ WRITERS = {
     "checkpoint": checkpoint,
     "pilot": lambda folder: save_pilot(folder / "pilot", PilotNet(), {}),
     "scores": scores(".npz"),
-    "scores in parquet": scores(".parquet"),
     "json": lambda folder: write_json(folder / "results.json", ["x" * 100] * 100),
 }
 

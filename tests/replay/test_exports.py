@@ -1,4 +1,4 @@
-"""Files to send on: movie, one HTML file, Rerun, MCAP. The same drive gives the same file."""
+"""Files to send on: movie, one HTML file, Rerun. The same drive gives the same file."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ from PIL import Image
 
 from donkey_aicc import cli
 from donkey_aicc.errors import AiccError
-from donkey_aicc.replay import movie, viewer_files
+from donkey_aicc.replay import movie, rerun_file
 from donkey_aicc.replay.overlay import HEIGHT, WIDTH, Overlay
 from donkey_aicc.replay.read_run import read_run
 from donkey_aicc.replay.replay_page import write_html
@@ -94,31 +94,16 @@ def test_the_html_file_stays_below_its_size_and_says_what_it_left_out(run, tmp_p
     assert len(rows) < FRAMES and {event["row"] for event in data["runs"][0]["events"]} <= set(rows)
 
 
-def test_mcap_holds_every_record_for_foxglove(run, tmp_path):
-    reader = pytest.importorskip("mcap.reader", reason="mcap is not installed: pip install 'donkey_aicc[mcap]'")
-    for name in ("a.mcap", "b.mcap"):
-        viewer_files.write_mcap([run], tmp_path / name)
-    assert (tmp_path / "a.mcap").read_bytes() == (tmp_path / "b.mcap").read_bytes()
-    with open(tmp_path / "a.mcap", "rb") as file:
-        messages = [(schema.name, json.loads(message.data)) for schema, _, message in reader.make_reader(file).iter_messages()]
-    kinds = [name for name, _ in messages]
-    assert kinds.count("foxglove.CompressedImage") == kinds.count("donkey_aicc.Moment") == FRAMES
-    said = [content for name, content in messages if name == "donkey_aicc.Moment"]
-    assert said[31]["alarm"] == "danger" and len(said[31]["confidence"]) == 11 and said[31]["record"] == 31
-    assert any(name == "foxglove.Log" and content["name"] == "departure" for name, content in messages)
-
-
 def test_rerun_file_is_written_by_its_own_library(run, tmp_path):
     pytest.importorskip("rerun", reason="rerun-sdk is not installed: pip install 'donkey_aicc[rerun]'")
-    viewer_files.write_rerun([run], tmp_path / "drive.rrd")
+    rerun_file.write_rerun([run], tmp_path / "drive.rrd")
     assert (tmp_path / "drive.rrd").read_bytes()[:3] == b"RRF"
 
 
-@pytest.mark.parametrize(("option", "module", "extra"), [("--rerun", "rerun", "rerun"), ("--mcap", "mcap.writer", "mcap")])
-def test_a_missing_library_is_named_with_its_extra(tub, tmp_path, monkeypatch, capsys, option, module, extra):
-    monkeypatch.setitem(__import__("sys").modules, module, None)
-    assert cli.main(["replay", str(tub), option, str(tmp_path / "file")]) == 2
-    assert f"pip install 'donkey_aicc[{extra}]'" in capsys.readouterr().err
+def test_a_missing_library_is_named_with_its_extra(tub, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(__import__("sys").modules, "rerun", None)
+    assert cli.main(["replay", str(tub), "--rerun", str(tmp_path / "file")]) == 2
+    assert "pip install 'donkey_aicc[rerun]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The table survives a round trip through both file formats and refuses what does not fit together."""
+"""The table survives a round trip through its file and refuses what does not fit together."""
 
 import zipfile
 from dataclasses import fields, replace
@@ -16,36 +16,26 @@ def table(**settings: object) -> ScoreTable:
     return synthetic_table(np.random.default_rng(5), sequences=3, length=60, **settings)  # type: ignore[arg-type]
 
 
-def need_parquet(suffix: str) -> None:
-    if suffix == ".parquet":
-        pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
-def test_a_saved_table_comes_back_equal(tmp_path: Path, suffix: str) -> None:
-    need_parquet(suffix)
+def test_a_saved_table_comes_back_equal(tmp_path: Path) -> None:
     stored = table(warm_up=10)
-    stored.save(tmp_path / f"scores{suffix}")
-    loaded = ScoreTable.load(tmp_path / f"scores{suffix}")
+    stored.save(tmp_path / "scores.npz")
+    loaded = ScoreTable.load(tmp_path / "scores.npz")
     for column in fields(ScoreTable):
         before, after = getattr(stored, column.name), getattr(loaded, column.name)
         assert before.dtype.kind == after.dtype.kind, column.name
         np.testing.assert_array_equal(before, after, err_msg=column.name)
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
-def test_a_table_without_rows_comes_back(tmp_path: Path, suffix: str) -> None:
-    need_parquet(suffix)
+def test_a_table_without_rows_comes_back(tmp_path: Path) -> None:
     empty = table().select(np.zeros(180, dtype=bool))
-    empty.save(tmp_path / f"scores{suffix}")
-    loaded = ScoreTable.load(tmp_path / f"scores{suffix}")
+    empty.save(tmp_path / "scores.npz")
+    loaded = ScoreTable.load(tmp_path / "scores.npz")
     assert len(loaded) == 0 and loaded.p_safe.shape == empty.p_safe.shape and loaded.horizons.tolist() == empty.horizons.tolist()
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
-def test_extra_columns_are_for_other_readers(tmp_path: Path, suffix: str) -> None:
+def test_extra_columns_are_for_other_readers(tmp_path: Path) -> None:
     table = synthetic_table(np.random.default_rng(0))
-    path = tmp_path / f"scores{suffix}"
+    path = tmp_path / "scores.npz"
     table.save(path, {"rho": np.zeros(len(table))})
     np.testing.assert_array_equal(ScoreTable.load(path).index, table.index)
     with pytest.raises(AiccError, match="column rho has 1 rows"):
@@ -79,7 +69,7 @@ def test_missing_damaged_and_misnamed_files_are_explained(tmp_path: Path) -> Non
     (tmp_path / "broken.npz").write_bytes(b"not a zip")
     with pytest.raises(AiccError, match="not a readable score file"):
         ScoreTable.load(tmp_path / "broken.npz")
-    with pytest.raises(AiccError, match="must end in .npz or .parquet"):
+    with pytest.raises(AiccError, match="must end in .npz"):
         table().save(tmp_path / "scores.csv")
 
 
@@ -104,24 +94,14 @@ def test_a_strangers_table_must_mean_something(tmp_path: Path, change: dict, sai
         ScoreTable.load(tmp_path / "scores.npz")
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
-def test_a_small_file_that_unpacks_to_gigabytes_is_refused_unread(tmp_path: Path, suffix: str) -> None:
-    need_parquet(suffix)
-    path, rows = tmp_path / f"scores{suffix}", 50_000_000
-    if suffix == ".npz":
-        with (
-            zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed,
-            packed.open("p_safe.npy", "w", force_zip64=True) as column,
-        ):
-            for _ in range(8):
-                column.write(bytes(rows))
-    else:
-        import pyarrow as pa
-        import pyarrow.parquet as parquet
-
-        with parquet.ParquetWriter(path, pa.schema([("p_safe", pa.int64())])) as writer:
-            for _ in range(10):
-                writer.write_table(pa.table({"p_safe": pa.array(np.zeros(rows // 10, dtype=np.int64))}))
+def test_a_small_file_that_unpacks_to_gigabytes_is_refused_unread(tmp_path: Path) -> None:
+    path, rows = tmp_path / "scores.npz", 50_000_000
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed,
+        packed.open("p_safe.npy", "w", force_zip64=True) as column,
+    ):
+        for _ in range(8):
+            column.write(bytes(rows))
     assert path.stat().st_size < 3e6
     with pytest.raises(AiccError, match="would unpack to"):
         ScoreTable.load(path)

@@ -1,10 +1,9 @@
 """Drives with a marshal: what is injected when, and what happens after a departure."""
 
-import numpy as np
 import pytest
 
 from donkey_aicc.faults.fault import make_fault
-from donkey_aicc.simulator.drivers import Expert, ExpertDriver, MixedDriver
+from donkey_aicc.simulator.drivers import Expert, ExpertDriver
 from donkey_aicc.simulator.driving import Marshal, drive
 from donkey_aicc.simulator.world import World
 
@@ -58,19 +57,3 @@ def test_departure_ends_the_fault_waits_and_starts_a_new_segment(world):
     first_of_second = next(tick for tick in ticks if tick.segment == 1)
     assert abs(first_of_second.observation.cte_m) < 0.05
     assert first_of_second.fault is None
-
-
-def test_mixed_driver_labels_every_frame_with_the_expert(world):
-    class Pilot:
-        def run(self, image):
-            return 1.0, 0.3
-
-    driver = MixedDriver(Pilot(), Expert(world.track), 0.5, np.random.default_rng(0), spell_ticks=5)
-    sent, labels = [], []
-    for tick in drive(world, driver, 60):
-        if tick.mode == "local":
-            sent.append(tick.sent)
-            labels.append(driver.label)
-    by_pilot = [command == (1.0, 0.3) for command in sent]
-    assert 0 < sum(by_pilot) < len(sent)
-    assert all(label != (1.0, 0.3) for label in labels)

@@ -1,8 +1,7 @@
 """Cloning: the vision pilot learns to send what the recorded driver sent.
 
 The shipped pilot goes to school: clone the expert, let the pilot drive, ask the expert what it should have done, repeat. Every
-frame it learns from goes through a normal tub, so that the last step (`train-pilot` on those tubs) is what anyone can do with
-tubs of their own.
+frame it learns from goes through a normal tub.
 """
 
 import shutil
@@ -15,13 +14,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from donkey_aicc import channels
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.camera_nets import PilotNet
 from donkey_aicc.progress import progress
-from donkey_aicc.simulator.drivers import Expert, ExpertDriver, MixedDriver, Temper, TemperedPilot
+from donkey_aicc.simulator.drivers import Expert, ExpertDriver, Temper, TemperedPilot, VisionDriver
 from donkey_aicc.simulator.driving import PILOT_MODE, Marshal, drive
-from donkey_aicc.simulator.record_drives import LABEL_KEYS, TubRecording
-from donkey_aicc.simulator.world import World
+from donkey_aicc.simulator.record_drives import TubRecording
+from donkey_aicc.simulator.world import Observation, World
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.trainer import Fitted, Run, Task, fit
 from donkey_aicc.tubs.drive import Drive
@@ -102,6 +102,28 @@ def split_for_cloning(sequences: Sequence[Drive], seed: int) -> tuple[list[Drive
 
 
 QUICK_RETURN = Marshal(departed_m=0.6, wait_frames=1)
+LABEL_KEYS = {channels.IMAGE: "image_array", "user/angle": "float", "user/throttle": "float", channels.MODE: "str"}
+
+
+class MixedDriver:
+    """The pilot drives, the expert says what it would have done; the expert takes over for random spells (DAgger)."""
+
+    def __init__(self, pilot, expert: Expert, expert_share: float, rng: np.random.Generator, spell_ticks: int = 20) -> None:
+        self._vision, self._expert = VisionDriver(pilot), ExpertDriver(expert)
+        self._share, self._rng, self._spell_ticks = expert_share, rng, spell_ticks
+        self._tick, self._expert_drives = 0, True
+
+    @property
+    def label(self) -> tuple[float, float]:
+        return self._expert.label
+
+    def run(self, image: np.ndarray, observation: Observation) -> tuple[float, float]:
+        if self._tick % self._spell_ticks == 0:
+            self._expert_drives = bool(self._rng.random() < self._share)
+        self._tick += 1
+        by_expert = self._expert.run(image, observation)
+        by_pilot = self._vision.run(image, observation)
+        return by_expert if self._expert_drives else by_pilot
 
 
 @dataclass(frozen=True)
@@ -156,7 +178,8 @@ def _give(lesson: Lesson, pilot: "VisionPilot | None") -> int:
                 expert.reset()
                 segment = tick.segment
             if tick.mode == PILOT_MODE:
-                tub.write_label(tick, driver.label)
+                angle, throttle = driver.label  # what the teacher would have done, as if it had driven
+                tub.write_values(tick, {"user/angle": angle, "user/throttle": throttle, channels.MODE: "user"})
     unfinished.rename(lesson.path)
     return segment
 
@@ -188,7 +211,6 @@ def teach(school: School, work: Path, device: str = "cpu") -> "tuple[PilotNet, l
 
     from donkey_aicc.nets.camera_nets import PilotNet
     from donkey_aicc.nets.vision_pilot import VisionPilot, load_pilot
-    from donkey_aicc.training.trainer import Run
     from donkey_aicc.tubs.load import load_drives
 
     torch.manual_seed(school.seed)

@@ -1,4 +1,4 @@
-"""`donkey-aicc train-pilot`: a vision pilot from tubs, or from lessons in the embedded simulator."""
+"""`python -m studies train-pilot`: a vision pilot from tubs, or from lessons in the embedded simulator."""
 
 import argparse
 from pathlib import Path
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _from_simulator(args: argparse.Namespace, work: Path):
     from donkey_aicc.simulator.tracks import TRACK_NAMES, make_track
-    from donkey_aicc.training.cloning import School, teach
+    from studies.cloning import School, teach
 
     tracks = tuple(args.tracks or TRACK_NAMES)
     for track in tracks:
@@ -59,9 +59,9 @@ def _from_tubs(args: argparse.Namespace, work: Path):
     import torch
 
     from donkey_aicc.nets.camera_nets import PilotNet
-    from donkey_aicc.training.cloning import PilotRecipe, split_for_cloning, train_pilot
     from donkey_aicc.training.trainer import Run
     from donkey_aicc.tubs.load import load_drives
+    from studies.cloning import PilotRecipe, split_for_cloning, train_pilot
 
     loaded = load_drives(args.tubs, tau=None, must_be_usable=False)
     train, validation = split_for_cloning(loaded.sequences, args.seed)

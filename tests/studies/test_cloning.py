@@ -4,9 +4,12 @@ import numpy as np
 import torch
 
 from donkey_aicc.nets.camera_nets import PilotNet
-from donkey_aicc.training.cloning import PilotRecipe, School, plan_lessons, split_for_cloning, teach, train_pilot
+from donkey_aicc.simulator.drivers import Expert
+from donkey_aicc.simulator.driving import drive
+from donkey_aicc.simulator.world import World
 from donkey_aicc.training.trainer import Run
 from donkey_aicc.tubs.drive import make_drive
+from studies.cloning import MixedDriver, PilotRecipe, School, plan_lessons, split_for_cloning, teach, train_pilot
 
 
 def bright_side_sequence(name: str, length: int = 60):
@@ -54,3 +57,22 @@ def test_school_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert len(rounds) == 2
     for one, other in zip(first.state_dict().values(), again.state_dict().values(), strict=True):
         assert torch.equal(one, other)
+
+
+def test_mixed_driver_labels_every_frame_with_the_expert():
+    world = World("oval", seed=0)
+    world.reset()
+
+    class Pilot:
+        def run(self, image):
+            return 1.0, 0.3
+
+    driver = MixedDriver(Pilot(), Expert(world.track), 0.5, np.random.default_rng(0), spell_ticks=5)
+    sent, labels = [], []
+    for tick in drive(world, driver, 60):
+        if tick.mode == "local":
+            sent.append(tick.sent)
+            labels.append(driver.label)
+    by_pilot = [command == (1.0, 0.3) for command in sent]
+    assert 0 < sum(by_pilot) < len(sent)
+    assert all(label != (1.0, 0.3) for label in labels)
