@@ -29,6 +29,7 @@ COMMANDS = {
     "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
     "evaluate": "measure a calibrated bundle on nominal and anomalous drives and write the report",
+    "sim-server": "the embedded simulator for gym-donkeycar and donkeycar, behind the Unity simulator's protocol",
     "replay": "look at a recorded drive again: what happened and why, on a page or in a file to share",
 }
 

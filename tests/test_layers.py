@@ -17,7 +17,7 @@ LAYERS = (
     ("scoring", "simulator", "web"),
     ("tubs", "alarm", "calibration"),
     ("overhead", "labelling", "training", "evaluation", "parts", "replay"),
-    ("car", "demo", "gym"),
+    ("car", "demo", "gym", "sim_server"),
     ("commands", "cli", "__main__"),
 )
 # Within a layer only these: importer -> imported.

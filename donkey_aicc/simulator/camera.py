@@ -10,6 +10,7 @@ import numpy as np
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.simulator.ground import METRES_PER_PIXEL
 from donkey_aicc.simulator.lighting import MAX_WARMTH, AutoExposure, Lighting
+from donkey_aicc.simulator.other_cars import OtherCar, draw_cars
 from donkey_aicc.simulator.scenery import HEIGHT_M, MIP_LEVELS, PIXELS_PER_METRE, scenery_of, wall_offsets_m
 from donkey_aicc.simulator.track import Track
 
@@ -62,6 +63,7 @@ class Camera:
     def __init__(self, track: Track, config: CameraConfig | None = None):
         self.config = config or CameraConfig()
         self.lighting, self.auto = Lighting(track), AutoExposure()
+        self.others: list[OtherCar] = []
         self._arena = track.arena
         self._scenery = scenery_of(track)
         self._wall_offsets = [PIXELS_PER_METRE * offset for offset in wall_offsets_m(track)]
@@ -96,6 +98,8 @@ class Camera:
         image = np.empty((self.config.height, self.config.width, 3), np.uint8)
         self._draw_ground(image, eye_x, eye_y, yaw)
         self._draw_walls(image, eye_x, eye_y, yaw)
+        if self.others:
+            draw_cars(image, self.others, (eye_x, eye_y, self.config.height_m), yaw, self._ray_from_pixel)
         cv2.GaussianBlur(image, (3, 3), _LENS_SIGMA_PX, image, borderType=cv2.BORDER_REPLICATE)
         self._blur_by_motion(image, speed, yaw_rate)
         light, warmth = self.lighting.next_frame(x, y, rng)
