@@ -1,23 +1,26 @@
-"""Fits the alarm of one grade: scales and hazard on calibration drives, thresholds on drives that had no part in either."""
+"""Fits the alarm of one grade: scales, hazard and thresholds from nominal drives cut into pieces; others check the promise."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_model import NEAR_STEPS, AlarmModel
+from donkey_aicc.alarm.alarm_model import NEAR_STEPS, AlarmModel, Checked
 from donkey_aicc.alarm.alarm_policy import PERSISTENCE, Threshold, conformal_threshold
 from donkey_aicc.alarm.evidence import LEAST_DEPARTURES, Evidence, EvidenceStream, HazardModel, SignScales, fit_hazard
+from donkey_aicc.alarm.pieces import Piece, independent_pieces, piece_numbers
 from donkey_aicc.alarm.signs import WINDOW, SignSettings, fit_reaction, lanes_of, table_signs
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import ScoreStatistics
 from donkey_aicc.tubs.labels import departure_within
 
-WATCH_CHANCE, DANGER_CHANCE = 0.2, 0.01  # wanted, of a false alarm per nominal drive
+WATCH_CHANCE, DANGER_CHANCE = 0.2, 0.01  # wanted, of a false alarm per nominal piece
 MISSED_DEPARTURES = 0.1  # share of the driven departures whose hazard may stay below `stop_hazard`
 AHEAD_FRAMES = (20, 60)  # before a departure: where its hazard must have shown itself
 LEAST_HAZARD_UNIT = 0.5
 LEAST_SCORE = 0.1  # no threshold lies below: less than a tenth of the nominal range is nothing
+FOLDS = 5  # of the pieces: each is judged by scales from the others
+LUCK = 0.1  # a promise that the drives kept aside break with less than this chance has failed
 
 
 @dataclass(frozen=True)
@@ -28,24 +31,43 @@ class TableEvidence:
     departs: np.ndarray  # (N, K) 1 a departure within k frames, 0 none, NaN unknown
 
 
+@dataclass(frozen=True)
+class NominalDrives:
+    """Nominal drives besides the calibration drives, and what a promise is counted in.
+
+    fresh: only for the thresholds. aside: nothing is fitted on them, they check the promise.
+    """
+
+    fresh: ScoreTable | None = None
+    aside: ScoreTable | None = None
+    piece: Piece = Piece()
+
+
 def fit_alarm(
     nominal: ScoreTable,
     statistics: ScoreStatistics,
-    *,
-    fresh: ScoreTable | None = None,
+    others: NominalDrives | None = None,
     driven: ScoreTable | None = None,
+    *,
     chances: tuple[float, float] = (WATCH_CHANCE, DANGER_CHANCE),
 ) -> AlarmModel:
-    """nominal: calibration drives; fresh: further nominal drives, only for the thresholds; driven: drives under D_aug faults.
+    """nominal: calibration drives; driven: drives under D_aug faults.
 
-    Without fresh drives every second calibration drive sets the thresholds and the others the scale.
+    Without fresh drives every piece of the calibration drives is judged by scales from the others, and these scores set the
+    thresholds.
     """
-    strict = fresh is not None
-    scale, held_out = (nominal, fresh) if fresh is not None else _halves(nominal)
-    settings = SignSettings(fit_reaction(scale))
-    scales = _fit_scales([scale] if driven is None else [scale, _before_faults(driven)], statistics, settings)
+    others = others or NominalDrives()
+    piece, fresh = others.piece, others.fresh
+    pieces = piece_numbers(nominal, piece.frames)
+    if pieces.max(initial=0) < 1:
+        raise AiccError(
+            f"the alarm needs at least 2 {piece} of nominal driving, got {len(nominal)} frames in all; record more laps"
+        )
+    settings = SignSettings(fit_reaction(nominal))
+    further = [] if driven is None else [_before_faults(driven)]
+    scales = _fit_scales([nominal, *further], statistics, settings, piece)
     settings = replace(settings, cruise=_cruise(nominal), motion=scales.usual("motion"))
-    own, held = (table_evidence(table, statistics, settings, scales) for table in (scale, held_out))
+    own = table_evidence(nominal, statistics, settings, scales)
     hazard, note, stop_hazard, unit = None, "absent, because no driven faults were given (calibrate --driven)", 0.0, 1.0
     if driven is not None:
         faulty = table_evidence(driven, statistics, settings, scales)
@@ -59,18 +81,70 @@ def fit_alarm(
         signs=settings,
         hazard=hazard,
         hazard_unit=unit,
-        watch=Threshold(1.0, 0.5, 0),
-        danger=Threshold(1.0, 0.5, 0),
-        stretch=_usual_length(held_out),
-        strict=strict,
+        watch=Threshold(1.0, 0.5, 0, 0.5),
+        danger=Threshold(1.0, 0.5, 0, 0.5),
+        piece=piece,
         cruise=settings.cruise,
         stop_hazard=stop_hazard,
         note=note,
     )
-    largest = drive_maxima(held_out, model.score(held.evidence), held.departs)
-    watch, danger = (conformal_threshold(np.maximum(largest, LEAST_SCORE), chance) for chance in chances)
+    if fresh is None:
+        largest = _left_out_maxima(nominal, pieces, further, statistics, model)
+    else:
+        held = table_evidence(fresh, statistics, settings, scales)
+        largest = piece_maxima(fresh, model.score(held.evidence), held.departs, piece.frames)
+    worth, seen = independent_pieces(largest), np.maximum(largest, LEAST_SCORE)
+    watch = conformal_threshold(seen, chances[0], worth)
+    danger = conformal_threshold(seen, chances[1], worth, tail=True)
     model = replace(model, watch=watch, danger=danger)
+    if others.aside is not None:
+        model = _hold_to(model, check_on(model, others.aside, statistics))
     model.check()
+    return model
+
+
+def _left_out_maxima(
+    nominal: ScoreTable, pieces: np.ndarray, further: list[ScoreTable], statistics: ScoreStatistics, model: AlarmModel
+) -> np.ndarray:
+    """(pieces,) largest persistent score of each, by scores and scales that it had no part in."""
+    count = int(pieces.max()) + 1
+    folds = np.arange(count) * min(FOLDS, count) // count  # neighbours in one fold: they resemble each other
+    largest = np.zeros(count)
+    for fold in range(int(folds.max()) + 1):
+        out = folds[pieces] == fold
+        try:
+            own = ScoreStatistics.fit(nominal.select(~out))
+            scales = _fit_scales([nominal, *further], own, model.signs, model.piece, without=out)
+        except AiccError:  # so little data that the others alone have no scale
+            own, scales = statistics, model.scales
+        found = table_evidence(nominal, own, model.signs, scales)
+        score = np.where(out, model.score(found.evidence), 0.0)
+        mine = piece_maxima(nominal, score, found.departs, model.piece.frames)
+        largest = np.where(folds == fold, mine, largest)
+    return largest
+
+
+def check_on(model: AlarmModel, table: ScoreTable, statistics: ScoreStatistics) -> Checked:
+    """What the alarm does on nominal drives that it was not fitted on."""
+    found = table_evidence(table, statistics, model.signs, model.scales)
+    score = model.score(found.evidence)
+    largest = piece_maxima(table, score, found.departs, model.piece.frames)
+    watch, danger = (int((largest > threshold.value).sum()) for threshold in (model.watch, model.danger))
+    share = float((score > model.danger.value).mean())
+    return Checked(len(largest), round(independent_pieces(largest), 2), watch, danger, round(share, 4))
+
+
+def _hold_to(model: AlarmModel, checked: Checked) -> AlarmModel:
+    """A promise that drives kept aside break is not made."""
+    from scipy.stats import binom  # heavy, and only fits need it
+
+    model = replace(model, checked=checked)
+    for level in ("watch", "danger"):
+        threshold, raised = getattr(model, level), getattr(checked, level)
+        independent = np.ceil(raised * checked.worth / max(checked.pieces, 1))  # neighbours that fail together are one failure
+        if binom.sf(independent - 1, max(round(checked.worth), 1), threshold.promise) < LUCK:
+            broken = min((raised + 1) / (checked.pieces + 1), 1.0 - 1e-6)
+            model = replace(model, **{level: replace(threshold, promise=max(threshold.promise, broken), aim=1.0)})
     return model
 
 
@@ -104,28 +178,40 @@ def persistent(score: np.ndarray) -> np.ndarray:
     return held
 
 
-def drive_maxima(table: ScoreTable, score: np.ndarray, departs: np.ndarray) -> np.ndarray:
-    """(drives,) the largest persistent score of each nominal drive; what leads to a real departure is no false alarm."""
+def piece_maxima(table: ScoreTable, score: np.ndarray, departs: np.ndarray, frames: int) -> np.ndarray:
+    """(pieces,) the largest persistent score of each nominal piece; what leads to a real departure is no false alarm."""
     near = (departs == 1.0).any(axis=1) | (table.departed == 1.0)
-    for name in table.sequences():  # and as long as the signs still remember it
+    held = np.zeros(len(table))
+    for name in table.sequences():
         own = np.flatnonzero(table.sequence == name)
-        for out in np.flatnonzero(table.departed[own] == 1.0):
+        for out in np.flatnonzero(table.departed[own] == 1.0):  # and as long as the signs still remember it
             near[own[out : out + 2 * WINDOW]] = True
-    score = np.where(near, 0.0, score)
-    return np.array([persistent(score[table.sequence == name]).max() for name in table.sequences()])
+        held[own] = persistent(np.where(near[own], 0.0, score[own]))
+    pieces = piece_numbers(table, frames)
+    largest = np.zeros(int(pieces.max(initial=-1)) + 1)
+    np.maximum.at(largest, pieces, held)
+    return largest
 
 
-def _halves(nominal: ScoreTable) -> tuple[ScoreTable, ScoreTable]:
-    names = nominal.sequences()
-    if len(names) < 2:
-        raise AiccError(f"the alarm needs at least 2 nominal calibration drives, got {len(names)}")
-    return nominal.of_sequences(names[::2]), nominal.of_sequences(names[1::2])
+def _fit_scales(
+    tables: list[ScoreTable],
+    statistics: ScoreStatistics,
+    settings: SignSettings,
+    piece: Piece,
+    without: np.ndarray | None = None,
+) -> SignScales:
+    """The more driving, the better known how far each sign goes: one that is not known sets every threshold.
 
-
-def _fit_scales(tables: list[ScoreTable], statistics: ScoreStatistics, settings: SignSettings) -> SignScales:
-    """The more drives, the better known how far each sign goes in nominal driving: one that is not known sets every threshold."""
-    signs = np.concatenate([_calm_signs(table, statistics, settings) for table in tables])
-    return SignScales.fit(signs, np.concatenate([table.sequence for table in tables]))
+    without: (rows of the first table,) True for those that must have no part in it.
+    """
+    signs = [_calm_signs(table, statistics, settings) for table in tables]
+    if without is not None:
+        signs[0][without] = np.nan
+    numbers, first = [], 0
+    for table in tables:
+        numbers.append(first + piece_numbers(table, piece.frames))
+        first = int(numbers[-1].max(initial=first)) + 1
+    return SignScales.fit(np.concatenate(signs), np.concatenate(numbers))
 
 
 def _is_before_fault(driven: ScoreTable) -> np.ndarray:
@@ -173,10 +259,6 @@ def _stop_hazard(driven: ScoreTable, faulty: TableEvidence, hazard: HazardModel)
         if len(out) and out[0] > AHEAD_FRAMES[0]:
             shown.append(near[own[max(0, out[0] - AHEAD_FRAMES[1]) : out[0] - AHEAD_FRAMES[0]]].max())
     return float(np.quantile(shown, MISSED_DEPARTURES)) if shown else 0.0
-
-
-def _usual_length(table: ScoreTable) -> int:
-    return int(np.median([(table.sequence == name).sum() for name in table.sequences()]))
 
 
 def _cruise(table: ScoreTable) -> float:

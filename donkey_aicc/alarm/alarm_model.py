@@ -3,14 +3,17 @@
 It is part of calibrator.json and checked when it is loaded.
 """
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_policy import NONE, AlarmPolicy, Threshold, smallest_promise
+from donkey_aicc.alarm.alarm_policy import NONE, AlarmPolicy, Threshold
 from donkey_aicc.alarm.evidence import MOST_OF_A_SIGN, Evidence, EvidenceStream, HazardModel, SignScales
+from donkey_aicc.alarm.pieces import Piece
 from donkey_aicc.alarm.signs import FAST, PICTURE, REACTION_LAGS, SIGN_NAMES, SIGNS, SignSettings
+from donkey_aicc.alarm.today import Recentred, Today
 from donkey_aicc.errors import DAMAGE, AiccError
 
 HAZARD = "hazard"  # no sign of its own: the signs together
@@ -53,6 +56,24 @@ def reason(deviations: np.ndarray, signs: np.ndarray, scales: SignScales, hazard
 NEAR_STEPS = 20  # the hazard that decides: a departure within about a second
 
 
+ENOUGH_PIECES = 12
+FRESH_LAPS = "twelve fresh laps cure most of it: drive them well, manage.py drive --alarm-laps 12, then calibrate --alarm-drives"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the alarm did on nominal pieces that were kept aside: how many had which level, and the share of frames in danger."""
+
+    pieces: int
+    worth: float  # independent ones
+    watch: int
+    danger: int
+    frames: float
+
+    def statement(self) -> str:
+        return f"danger in {self.danger} of {self.pieces} pieces and {100 * self.frames:.1f} % of the frames"
+
+
 @dataclass(frozen=True)
 class AlarmModel:
     """Everything that the alarm and the governor need to know about one car."""
@@ -63,11 +84,11 @@ class AlarmModel:
     hazard_unit: float  # logit of the hazard that counts as 1: the most of usual nominal drives
     watch: Threshold
     danger: Threshold
-    stretch: int  # frames of a usual nominal drive
-    strict: bool  # the drives of the thresholds had no part in anything else
+    piece: Piece  # what the promises are counted in
     cruise: float  # usual throttle of nominal drives
     stop_hazard: float  # danger with at least this hazard is a case for a stop, below for a crawl
     note: str = ""  # why there is no hazard
+    checked: Checked | None = None  # None: no drive was kept aside
 
     def score(self, evidence: Evidence) -> np.ndarray:
         """(L,) the one combined score that the thresholds are for: the strangest sign or the hazard, whichever is larger."""
@@ -81,11 +102,18 @@ class AlarmModel:
 
     def statements(self) -> list[str]:
         """What is promised and what is not, for the person at `calibrate`."""
-        said = [f"alarm: {name} {getattr(self, name).statement()}" for name in ("watch", "danger")]
-        said.append(f"  {self.scales.statement()}")
-        said.append(f"  {smallest_promise(self.danger.drives)}; a drive is {self.stretch} frames")
-        if not self.strict:
-            said.append("  the same drives set the scale: take the promise as approximate, or give fresh ones: --alarm-drives")
+        said, minutes = [f"  {self.scales.statement()}"], self.piece.seconds / 60.0
+        for name in ("watch", "danger"):
+            threshold, found = getattr(self, name), ""
+            if self.checked is not None:
+                found = f"; found on what was kept aside: {getattr(self.checked, name)} of {self.checked.pieces}"
+                found += f" ({100 * self.checked.frames:.1f} % of the frames)" if name == "danger" else ""
+            if threshold.aim >= 1.0:
+                said.append(f"alarm: {name} is not promised, because driving kept aside broke the promise{found}")
+            else:
+                said.append(f"alarm: {name} {threshold.statement(str(self.piece), minutes)}{found}")
+        if self.danger.pieces < ENOUGH_PIECES or self.danger.aim >= 1.0:
+            said.append(f"  {FRESH_LAPS}")
         said.append(f"hazard: {self.note}" if self.hazard is None else "hazard: fitted on departures under driven faults")
         return said
 
@@ -97,6 +125,8 @@ class AlarmModel:
             "hazard": None if self.hazard is None else self.hazard.to_json(),
             "watch": vars(self.watch),
             "danger": vars(self.danger),
+            "piece": vars(self.piece),
+            "checked": None if self.checked is None else vars(self.checked),
         } | {name: getattr(self, name) for name in _PLAIN}
 
     @classmethod
@@ -109,6 +139,8 @@ class AlarmModel:
                 hazard=None if stored["hazard"] is None else HazardModel.from_json(stored["hazard"]),
                 watch=_threshold(stored["watch"]),
                 danger=_threshold(stored["danger"]),
+                piece=Piece(**stored["piece"]),
+                checked=None if stored["checked"] is None else Checked(**stored["checked"]),
                 **{name: kind(stored[name]) for name, kind in _PLAIN.items()},
             )
         except DAMAGE as error:
@@ -131,8 +163,8 @@ class AlarmModel:
         for name in ("cruise", "stop_hazard"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise AiccError(f"the alarm's {name} must be in 0..1, got {getattr(self, name)}")
-        if self.stretch < 1:
-            raise AiccError(f"the alarm's stretch must be >= 1 frame, got {self.stretch}")
+        if not (self.piece.frames >= 1 and 0.0 < self.piece.seconds < 3600.0):
+            raise AiccError(f"a piece of the alarm must have frames and last up to an hour, got {self.piece}")
         weights = self.signs.reaction
         if weights is not None and not (weights.shape == (1 + REACTION_LAGS,) and np.isfinite(weights).all()):
             raise AiccError(f"the alarm's reaction must be {1 + REACTION_LAGS} finite numbers")
@@ -140,7 +172,7 @@ class AlarmModel:
             raise AiccError(f"the alarm's window must be from 3 to {_LONGEST_WINDOW} frames, got {self.signs.window}")
 
 
-_PLAIN = {"hazard_unit": float, "stretch": int, "strict": bool, "cruise": float, "stop_hazard": float, "note": str}
+_PLAIN = {"hazard_unit": float, "cruise": float, "stop_hazard": float, "note": str}
 
 
 _LONGEST_WINDOW = 200  # frames
@@ -153,7 +185,7 @@ def _sign_settings(stored: Any, scales: SignScales) -> SignSettings:
 
 
 def _threshold(stored: dict[str, Any]) -> Threshold:
-    return Threshold(float(stored["value"]), float(stored["promise"]), int(stored["drives"]))
+    return Threshold(float(stored["value"]), float(stored["promise"]), float(stored["pieces"]), float(stored["aim"]))
 
 
 @dataclass(frozen=True)
@@ -173,7 +205,8 @@ class AlarmStream:
     def __init__(self, model: AlarmModel, horizons: tuple[int, ...]) -> None:
         self.model, self._horizons = model, horizons
         self._evidence = EvidenceStream(model.scales, horizons, window=model.signs.window)
-        self.policy = AlarmPolicy(model.watch, model.danger, model.stretch)
+        self.policy = AlarmPolicy(model.watch, model.danger, model.piece.frames)
+        self._lap: deque[np.ndarray] = deque(maxlen=model.piece.frames)  # signs of the last lap's driving
         steps = np.array(model.hazard.horizons if model.hazard is not None else horizons)
         self._near = int(np.argmin(np.abs(steps - NEAR_STEPS)))
 
@@ -182,12 +215,32 @@ class AlarmStream:
         self._evidence.reset()
         self.policy.reset()
 
+    @property
+    def today(self) -> Today:
+        """What is nominal today."""
+        return self._evidence.today
+
+    @property
+    def lap_driven(self) -> bool:
+        """Whether there is a whole lap that can be taken as today's."""
+        return len(self._lap) == self._lap.maxlen
+
+    def recentre(self) -> Recentred:
+        """The driver says that the last lap was normal."""
+        if not self.lap_driven:
+            raise AiccError(f"today's nominal needs a whole lap: {len(self._lap)} of {self._lap.maxlen} frames are driven")
+        found = self.today.recentre(np.stack(self._lap))
+        self.reset()
+        return found
+
     def step(self, signs: np.ndarray | None, p: np.ndarray | None = None, tta_spread: float | None = None) -> AlarmReading:
         """signs: (S,), None when there are none yet; p: (K,) probability of safe."""
         row = np.full(len(SIGNS), np.nan) if signs is None else np.asarray(signs, dtype=np.float64)
         evidence = self._evidence.update(
             row[None], None if p is None else np.asarray(p)[None], None if tta_spread is None else np.array([tta_spread])
         )
+        if signs is not None:
+            self._lap.append(row)
         score = float(self.model.score(evidence)[0])
         level = self.policy.step(score)
         hazard = () if self.model.hazard is None else tuple(self.model.hazard.hazard(evidence.features)[0].tolist())

@@ -1,6 +1,6 @@
 """From signs to evidence, and from evidence to hazard.
 
-Evidence: how far each sign is from nominal, in units of what a usual nominal drive reaches at most.
+Evidence: how far each sign is from nominal, in units of what a usual nominal lap reaches at most.
 
 Hazard: the probability that the car leaves its lane within the next k steps, for every horizon k at once.
 
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.alarm.signs import FAST, PICTURE, SIGN_NAMES, SIGNS, WINDOW, known_mean
+from donkey_aicc.alarm.today import Today
 from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.scoring.frame_stats import Ring
 from donkey_aicc.scoring.nominal_distance import MahalanobisScore
@@ -26,14 +27,16 @@ PREDICTED = ("unsafe_near", "unsafe_far", "tta_spread")
 RISES = ("strangeness_rise", "unsafe_near_rise")
 EVIDENCE_NAMES = (*SIGN_NAMES, *PREDICTED, *RISES)
 MOST_OF_A_SIGN = 1000.0
+COVERED_PIECES = 0.9  # share of further nominal pieces that stay within the unit of a sign
+MOST_BEYOND = 2.0  # times what was seen: two or three pieces must not blind a sign
 LEAST_CALM_FRAMES = 300  # of nominal driving: fifteen seconds at 20 Hz. What a sign does in less says nothing about a lap
 
 
 @dataclass(frozen=True)
 class SignScales:
-    """Per sign: the nominal middle, and how far above and below it a usual nominal drive gets. NaN: the sign is not used.
+    """Per sign: the nominal middle, and how far above and below it a usual nominal lap gets. NaN: the sign is not used.
 
-    frames, drives: of the calm nominal driving that this rests on; 0 in files that did not say.
+    frames, pieces: of the calm nominal driving that this rests on.
     """
 
     middle: np.ndarray  # (S,)
@@ -41,16 +44,16 @@ class SignScales:
     below: np.ndarray  # (S,) > 0
     cloud: MahalanobisScore | None = None  # how the signs of the picture before `picture` go together in nominal drives
     frames: int = 0
-    drives: int = 0
+    pieces: int = 0
 
     @classmethod
-    def fit(cls, signs: np.ndarray, drive: np.ndarray) -> "SignScales":
-        """signs: (N, S) of nominal drives; drive: (N,) names. The largest of the drives' own extremes is the unit."""
+    def fit(cls, signs: np.ndarray, piece: np.ndarray) -> "SignScales":
+        """signs: (N, S) of nominal driving; piece: (N,) numbers. A unit covers the extreme of most further pieces."""
         calm = np.isfinite(signs).any(axis=1)
-        frames, drives = int(calm.sum()), len(np.unique(drive[calm]))
+        frames, pieces = int(calm.sum()), len(np.unique(piece[calm]))
         if frames < LEAST_CALM_FRAMES:
             raise AiccError(
-                f"the alarm's scales need at least {LEAST_CALM_FRAMES} calm nominal frames, got {frames} of {drives} drives: "
+                f"the alarm's scales need at least {LEAST_CALM_FRAMES} calm nominal frames, got {frames} in {pieces} pieces: "
                 "frames around a departure do not count; record more laps"
             )
         middle, above, below = np.full((3, len(SIGNS)), np.nan)
@@ -61,21 +64,17 @@ class SignScales:
             known = np.isfinite(signs[:, column])
             if not known.any():
                 continue
-            values, names = signs[known, column], drive[known]
+            values, names = signs[known, column], piece[known]
             middle[column] = np.median(values)
             away = values - middle[column]
             extremes = np.array([(away[names == name].max(), -away[names == name].min()) for name in np.unique(names)])
-            above[column], below[column] = np.maximum(extremes.max(axis=0), sign.floor)
-        return cls(middle, above, below, cloud, frames, drives)
+            above[column], below[column] = (max(_reach(each), sign.floor) for each in extremes.T)
+        return cls(middle, above, below, cloud, frames, pieces)
 
     def statement(self) -> str:
         """What the scales rest on, in words."""
         absent = [sign.name for sign, value in zip(SIGNS, self.middle, strict=True) if not np.isfinite(value)]
-        said = (
-            f"scales: from {self.frames} calm frames of {self.drives} drives"
-            if self.frames
-            else "scales: made before they said from what"
-        )
+        said = f"scales: from {self.frames} calm frames in {self.pieces} pieces"
         return said + (f"; not measured and not used: {', '.join(absent)}" if absent else "")
 
     def usual(self, name: str) -> float | None:
@@ -83,9 +82,16 @@ class SignScales:
         middle = float(self.middle[SIGN_NAMES.index(name)])
         return middle if np.isfinite(middle) else None
 
-    def deviations(self, signs: np.ndarray) -> np.ndarray:
-        """(L, S) -> (L, S) >= 0; 1 is the most that the nominal drives of the fit showed, 0 also stands for unknown."""
-        away = _with_picture(signs, self.cloud) - self.middle
+    def centred(self, signs: np.ndarray, shift: np.ndarray | float = 0.0) -> np.ndarray:
+        """(L, S) relative to the nominal middle of today. shift: how far today has moved it."""
+        return _with_picture(signs, self.cloud, shift) - self.middle
+
+    def deviations(self, signs: np.ndarray, shift: np.ndarray | float = 0.0) -> np.ndarray:
+        """(L, S) -> (L, S) >= 0; 1 is the most that a usual nominal lap showed, 0 also stands for unknown."""
+        return self.deviations_of(self.centred(signs, shift))
+
+    def deviations_of(self, away: np.ndarray) -> np.ndarray:
+        """The same from what `centred` gave."""
         down = np.where([sign.two_sided for sign in SIGNS], -away / self.below, 0.0)
         found = np.maximum(np.where(away >= 0.0, away / self.above, down), 0.0)
         found = np.where(np.isfinite(found), found, 0.0)
@@ -101,14 +107,14 @@ class SignScales:
             if np.isfinite(self.middle[number])
         }
         cloud = None if self.cloud is None else self.cloud.to_json()
-        return {"signs": signs, "cloud": cloud, "frames": self.frames, "drives": self.drives}
+        return {"signs": signs, "cloud": cloud, "frames": self.frames, "pieces": self.pieces}
 
     @classmethod
     def from_json(cls, stored: Any) -> "SignScales":
         scales = np.full((3, len(SIGNS)), np.nan)
         try:
             cloud = None if stored["cloud"] is None else MahalanobisScore.from_json(stored["cloud"])
-            frames, drives = int(stored.get("frames", 0)), int(stored.get("drives", 0))
+            frames, pieces = int(stored["frames"]), int(stored["pieces"])
             for name, row in stored["signs"].items():
                 scales[:, SIGN_NAMES.index(name)] = float(row["middle"]), float(row["above"]), float(row["below"])
         except DAMAGE as error:
@@ -117,14 +123,25 @@ class SignScales:
         # Signs are logarithms, shares or standardised: a larger range would only keep the alarm silent. False for NaN.
         if not (np.abs(used) <= MOST_OF_A_SIGN).all() or not (used[1:] > 0.0).all():
             raise AiccError(f"the alarm's signs need a middle and ranges above 0, all up to {MOST_OF_A_SIGN:g}")
-        return cls(scales[0], scales[1], scales[2], cloud, frames, drives)
+        return cls(scales[0], scales[1], scales[2], cloud, frames, pieces)
 
 
-def _with_picture(signs: np.ndarray, cloud: MahalanobisScore | None) -> np.ndarray:
-    """(L, S) with the distance of the picture's signs from the nominal cloud, which sees what none of them shows alone."""
-    filled = np.array(signs, dtype=np.float64)
+def _reach(extremes: np.ndarray) -> float:
+    """How far the next piece goes at most in nine of ten cases, judged by the extremes (n,) of these."""
+    from scipy.stats import t  # heavy, and only fits need it
+
+    count = len(extremes)
+    if count < 2:
+        return float(extremes.max())
+    further = float(t.ppf(COVERED_PIECES, count - 1)) * float(extremes.std(ddof=1)) * np.sqrt(1.0 + 1.0 / count)
+    return min(float(extremes.mean()) + further, MOST_BEYOND * float(extremes.max()))
+
+
+def _with_picture(signs: np.ndarray, cloud: MahalanobisScore | None, shift: np.ndarray | float = 0.0) -> np.ndarray:
+    """(L, S) less the shift, with the distance of the picture's signs from the nominal cloud: it sees what none shows alone."""
+    filled = np.array(signs, dtype=np.float64) - shift
     if cloud is not None:
-        filled[:, PICTURE] = cloud.distance(filled[:, :PICTURE])
+        filled[:, PICTURE] = cloud.distance(filled[:, :PICTURE]) - np.broadcast_to(shift, filled.shape)[:, PICTURE]
     return filled
 
 
@@ -143,17 +160,20 @@ class EvidenceStream:
     def __init__(self, scales: SignScales, horizons: tuple[int, ...], lanes: int = 1, window: int = WINDOW) -> None:
         self._scales, self._lanes, self._window = scales, lanes, window
         self._near = np.array([step <= max(NEAR_STEPS, min(horizons)) for step in horizons])
+        self.today = Today(scales, lanes)
         self.reset()
 
     def reset(self) -> None:
-        """A new sequence starts in every lane."""
+        """A new sequence starts in every lane; it is still the same day."""
         self._predicted = Ring(self._lanes, self._window, (len(PREDICTED),))
         self._rising = Ring(self._lanes, RISE_FRAMES + 1, (len(RISES),))
 
     def update(self, signs: np.ndarray, p: np.ndarray | None = None, tta_spread: np.ndarray | None = None) -> Evidence:
         """signs: (L, S); p: (L, K) probability of safe; tta_spread: (L,) normalised and clipped. None or NaN: not known."""
-        deviations = self._scales.deviations(signs)
+        away = self._scales.centred(signs, self.today.shift)
+        deviations = self._scales.deviations_of(away)
         strangeness = deviations.max(axis=1)
+        self.today.follow(away, strangeness)
         unknown = np.full(self._lanes, np.nan)
         near, far = (unknown, unknown) if p is None else self._unsafe(np.asarray(p, dtype=np.float64))
         self._predicted.append(np.column_stack([near, far, unknown if tta_spread is None else tta_spread]))

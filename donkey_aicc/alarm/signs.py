@@ -23,32 +23,37 @@ SLOWED_SHARE = 0.7  # of the usual throttle: below it the car is slowed, by a go
 
 @dataclass(frozen=True)
 class Sign:
-    """two_sided: too little is as strange as too much. floor: the smallest difference that counts as any."""
+    """two_sided: too little is as strange as too much. floor: the smallest difference that counts as any.
+
+    day: the most that another day's light, lens or tyres may shift what is nominal (`today.py`); 0: nothing of the day moves it.
+    """
 
     name: str
     floor: float
     two_sided: bool = False
     rolling: bool = False  # means something only while the car rolls
     slow: bool = False
+    day: float = 0.0
 
 
 SIGNS = (
-    Sign("log_error", 0.05, two_sided=True),
-    Sign("light", 0.05, two_sided=True),
-    Sign("contrast", 0.05, two_sided=True),
-    Sign("sharpness", 0.05, two_sided=True),
-    Sign("colour", 0.1, two_sided=True),
-    Sign("picture", 0.5),  # the five above together: filled in by SignScales, which knows how they go together
-    Sign("motion", 0.1, two_sided=True, rolling=True),
+    # Logarithms, so 0.2 is a fifth. Another day at the same window moves light and contrast of a self-exposing camera by that.
+    Sign("log_error", 0.1, two_sided=True, day=0.7),
+    Sign("light", 0.1, two_sided=True, day=0.5),
+    Sign("contrast", 0.1, two_sided=True, day=0.4),
+    Sign("sharpness", 0.1, two_sided=True, day=0.4),
+    Sign("colour", 0.15, two_sided=True, day=0.6),
+    Sign("picture", 0.5, day=2.0),  # the five above together: filled in by SignScales, which knows how they go together
+    Sign("motion", 0.1, two_sided=True, rolling=True, day=0.3),
     Sign("repeated", 0.05),  # one frame of a window
     Sign("jerk", 0.01),
-    Sign("reaction", 0.05, rolling=True),
+    Sign("reaction", 0.05, rolling=True, day=0.2),
     # The drives that set the scale also set what is nominal for these four, and look too good to themselves: hence high floors,
     # in units of two nominal deviations. The latent distance carries over to other drives worst of all. The look ahead is not
     # among them: it told the hazard nothing (its weight was 0.05), and without it the alarm is the same at every grade.
-    Sign("log_rho", 1.0, slow=True),
-    Sign("control", 1.0, slow=True),
-    Sign("latent", 2.0, slow=True),
+    Sign("log_rho", 1.0, slow=True, day=4.0),
+    Sign("control", 1.0, slow=True, day=1.0),
+    Sign("latent", 2.0, slow=True, day=4.0),
 )
 SIGN_NAMES = tuple(sign.name for sign in SIGNS)
 PICTURE = SIGN_NAMES.index("picture")

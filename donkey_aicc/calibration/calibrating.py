@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_fit import fit_alarm
+from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm
+from donkey_aicc.alarm.pieces import piece_numbers
 from donkey_aicc.calibration.augmented_drives import Augmented
 from donkey_aicc.calibration.base import Calibrator, ScoresOnly, mean_nll
 from donkey_aicc.calibration.calibrator_file import save_calibrator
@@ -75,13 +76,17 @@ def usable_folds(calibration: ScoreTable) -> int:
 
 
 def add_alarm(
-    calibrator: Calibrator, nominal: ScoreTable, fresh: ScoreTable | None = None, driven: ScoreTable | None = None
+    calibrator: Calibrator,
+    nominal: ScoreTable,
+    others: NominalDrives | None = None,
+    driven: ScoreTable | None = None,
 ) -> None:
     """Fit the alarm that goes with a fitted calibrator. Tables made before there was an alarm lack what it needs: none then."""
-    if not np.isfinite(nominal.frame_stats).any() or len(nominal.sequences()) < 2:
+    others = others or NominalDrives()
+    if not np.isfinite(nominal.frame_stats).any() or piece_numbers(nominal, others.piece.frames).max(initial=0) < 1:
         return
     calibrator.statistics = calibrator.statistics or ScoreStatistics.fit(nominal)
-    calibrator.alarm = fit_alarm(nominal, calibrator.statistics, fresh=fresh, driven=driven)
+    calibrator.alarm = fit_alarm(nominal, calibrator.statistics, others, driven)
 
 
 @dataclass(frozen=True)
@@ -102,11 +107,11 @@ def calibrate_bundle(
     settings: ScoreSettings,
     method: str,
     seed: int = 0,
-    fresh: ScoreTable | None = None,
+    others: NominalDrives | None = None,
 ) -> Calibrated:
     """Fit every grade, describe the first fit, and write calibrator.json into the bundle.
 
-    settings: of the tables. fresh: nominal drives for the alarm's thresholds, at any grade: the alarm does not look ahead.
+    settings: of the tables. others: nominal drives for the alarm, at any grade: it does not look ahead.
     """
     tables = (nominal, augmented.table, augmented.driven)
     fits = []
@@ -114,7 +119,7 @@ def calibrate_bundle(
         known, altered, driven = (None if table is None else table_at(table, grade) for table in tables)
         assert known is not None and altered is not None
         fits.append(fit_calibrator(known, altered, method, seed, settings.at_grade(grade), driven))
-        add_alarm(fits[-1][0], known, fresh, driven)
+        add_alarm(fits[-1][0], known, others, driven)
     calibrator, pool = fits[0]
     temperature = make_calibrator("temperature").fit(pool.nominal, pool)
     about = {
@@ -131,14 +136,14 @@ def calibrate_bundle(
 
 
 def fit_scores_only(
-    bundle: "Bundle", nominal: ScoreTable, settings: ScoreSettings, fresh: ScoreTable | None = None
+    bundle: "Bundle", nominal: ScoreTable, settings: ScoreSettings, others: NominalDrives | None = None
 ) -> tuple[Calibrator, Path]:
     """For a bundle without a safety predictor: what is nominal, so that rho, delta and the alarm have a scale."""
     calibrators = []
     for grade in grades_of(nominal, settings.grade):
         calibrators.append(ScoresOnly().fit(table_at(nominal, grade)))
         calibrators[-1].settings = settings.at_grade(grade)
-        add_alarm(calibrators[-1], table_at(nominal, grade), fresh)
+        add_alarm(calibrators[-1], table_at(nominal, grade), others)
     calibrator = calibrators[0]
     about = {"method": calibrator.name, "summary": {}, "warnings": ["trained without labels: no p_safe and no confidence"]}
     return calibrator, save_calibrator(bundle, calibrators, about)

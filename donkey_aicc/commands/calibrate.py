@@ -28,8 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="TUBS",
-        help="further nominal drives, one lap each, only for the alarm's thresholds: with n of them it can promise 1 false alarm "
-        "in n + 1 laps",
+        help="fresh nominal laps, only for the alarm's thresholds: with n of them it can promise 1 false alarm in n + 1 laps",
+    )
+    parser.add_argument(
+        "--add",
+        nargs="+",
+        default=[],
+        metavar="TUBS",
+        help="nominal drives of another day, for the scales of scores and alarm; no net is trained again; it says what they buy",
     )
     parser.add_argument("--method", default=None, help="row of the calibrator catalogue (default: the package's default)")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same calibrator (default 0)")
@@ -45,6 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import numpy as np
 
+    from donkey_aicc.alarm.alarm_fit import NominalDrives
+    from donkey_aicc.alarm.pieces import Piece
+    from donkey_aicc.calibration.another_day import what_it_buys
     from donkey_aicc.calibration.augmented_drives import build_augmented
     from donkey_aicc.calibration.calibrating import calibrate_bundle, calibration_drives, fit_scores_only
     from donkey_aicc.calibration.catalogue import DEFAULT_METHOD, DRIVABLE
@@ -53,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.evaluation.figures.reliability_figures import draw_before_after
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.scoring.nominal_distance import too_few_drives
+    from donkey_aicc.scoring.score_table import concatenate
     from donkey_aicc.scoring.settings import LIGHT, ScoreSettings
+    from donkey_aicc.tubs.laps import find_lap
     from donkey_aicc.tubs.load import load_drives
 
     method = args.method or DEFAULT_METHOD
@@ -78,8 +89,17 @@ def run(args: argparse.Namespace) -> int:
 
     cheap = settings.at_grade(LIGHT)  # the alarm does not look ahead
     fresh = scored(args.alarm_drives, "scoring drives for the alarm", cheap, driving_only=True)
+    kept = calibration_drives(bundle, loaded.sequences, side="test")  # the promise is checked on them, nothing is fitted
+    aside = score(bundle, kept, settings=cheap, workers=args.workers, title="scoring drives kept aside") if kept else None
+    lap = find_lap(loaded.sequences)
+    others = NominalDrives(fresh, aside, Piece(lap.frames, lap.seconds, lap=True) if lap else Piece())
+    if args.add:
+        options["labels_csv"] = None  # it speaks of the tubs the bundle was trained on
+        added = scored(args.add, "scoring added drives", settings, driving_only=True)
+        print("\n".join(what_it_buys(bundle, nominal, added, others)))
+        nominal = concatenate([nominal, added])
     if not bundle.has_predictor:
-        calibrator, path = fit_scores_only(bundle, nominal, settings, fresh)
+        calibrator, path = fit_scores_only(bundle, nominal, settings, others)
         frames, count = int(nominal.valid.sum()), len(np.unique(nominal.sequence[nominal.valid]))
         print(f"what is nominal measured on {frames} frames of {count} drives: rho, delta and the alarm")
         if few := too_few_drives(count):
@@ -91,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     augmented = build_augmented(bundle, drives, settings, args.seed, args.workers, score=score)
     # under a fault a car that stands is stuck, which belongs to the drive
     augmented = replace(augmented, driven=scored(args.driven, "scoring driven faults", settings, driving_only=False))
-    result = calibrate_bundle(bundle, nominal, augmented, settings, method, args.seed, fresh)
+    result = calibrate_bundle(bundle, nominal, augmented, settings, method, args.seed, others)
     picture = Path(args.picture) if args.picture else Path(args.bundle) / "calibration.png"
     draw_before_after(result.calibrator, result.pool, picture)
     _tell(result, picture)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_fit import TableEvidence, drive_maxima, persistent, table_evidence
+from donkey_aicc.alarm.alarm_fit import TableEvidence, persistent, piece_maxima, table_evidence
 from donkey_aicc.alarm.alarm_model import AlarmModel
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.errors import AiccError
@@ -56,7 +56,7 @@ def _hazard(model: AlarmModel, evidence: TableEvidence) -> dict[str, Any]:
 def _alarm(model: AlarmModel, table: ScoreTable, evidence: TableEvidence, rate_hz: float) -> dict[str, Any]:
     """False alarms per drive, and departures with an alarm in the seconds before."""
     score = model.score(evidence.evidence)
-    largest = drive_maxima(table, score, evidence.departs)
+    largest = piece_maxima(table, score, evidence.departs, model.piece.frames)
     leads, departures = [], 0
     for name in table.sequences():
         own = table.sequence == name

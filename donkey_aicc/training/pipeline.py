@@ -24,7 +24,8 @@ from donkey_aicc.training.stages import Sides, Stages
 from donkey_aicc.training.trainer import Run
 from donkey_aicc.training.warnings_and_pictures import Curves, calibration_warnings, data_warnings, require_labels
 from donkey_aicc.tubs.drive import Drive
-from donkey_aicc.tubs.split_units import AUTO, GUARD_S, choose_method
+from donkey_aicc.tubs.near_duplicates import Dropped
+from donkey_aicc.tubs.split_units import AUTO, BLOCK, GUARD_S, choose_method
 from donkey_aicc.tubs.splits import Split, carve_validation, describe_split, split_record, split_sequences
 
 
@@ -65,10 +66,7 @@ def train_bundle(sequences: Listing[Drive], plan: Plan, split: Split | None = No
     """
     started_s = time.monotonic()
     clean, notes = _nominal_only(sequences)
-    if split is None:
-        split = split_sequences(clean, plan.seed, method=choose_method(clean, plan.split_mode, plan.guard_s, CONTEXT))
-    train, validation, dropped = carve_validation(split.train, plan.seed, method=split.method)
-    dropped += split.dropped
+    split, train, validation, dropped = _split(clean, plan, split)
     how = describe_split(split.method, dropped, sum(len(sequence) for sequence in clean))
     if plan.predictor != NO_PREDICTOR:
         require_labels(train)
@@ -86,6 +84,32 @@ def train_bundle(sequences: Listing[Drive], plan: Plan, split: Split | None = No
         manifest = _train(sides, plan, device, team, notes, started_s)
         team.wait()
     return manifest
+
+
+def _split(clean: list[Drive], plan: Plan, given: Split | None) -> tuple[Split, list[Drive], list[Drive], Dropped]:
+    """The split, and validation out of its training share. `auto` tries blocks where the strictest way cannot work."""
+    if given is not None:
+        methods = [given.method]
+    elif plan.split_mode == AUTO:
+        first = choose_method(clean, AUTO, plan.guard_s, CONTEXT)
+        methods = [first] + ([choose_method(clean, BLOCK, plan.guard_s, CONTEXT)] if first.mode != BLOCK else [])
+    else:
+        methods = [choose_method(clean, plan.split_mode, plan.guard_s, CONTEXT)]
+    needed, failed = plan.preset.dynamics.context + plan.preset.dynamics.target, []
+    for method in methods:
+        try:
+            split = given or split_sequences(clean, plan.seed, method=method)
+            train, validation, dropped = carve_validation(split.train, plan.seed, method=method)
+        except AiccError as error:
+            failed.append(str(error))
+            continue
+        longest = {name: max(map(len, side), default=0) for name, side in (("training", train), ("validation", validation))}
+        if min(longest.values()) >= needed:
+            return split, train, validation, dropped + split.dropped
+        side = min(longest, key=lambda name: longest[name])
+        failed.append(f"split {method.mode}: the longest {side} sequence has {longest[side]} frames, the dynamics need {needed}")
+    advice = "record longer drives" if methods[-1].mode == BLOCK else "long drives can be cut: --split block"
+    raise AiccError(f"{'; '.join(dict.fromkeys(failed))}; {advice}")
 
 
 def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes: list[str], started_s: float) -> Manifest:

@@ -9,13 +9,15 @@ import numpy as np
 from donkey_aicc.errors import ConfigError, one_of
 from donkey_aicc.nets.manifest import CONTEXT
 from donkey_aicc.tubs.drive import FULL_LENGTH, Drive
+from donkey_aicc.tubs.laps import find_lap, lap_starts
 from donkey_aicc.tubs.near_duplicates import runs_of
 
 GUARD_S = 3.0
 SESSION, GAP, BLOCK, AUTO = "session", "gap", "block", "auto"
 MODES = (AUTO, SESSION, GAP, BLOCK)
 
-FEWEST_SESSIONS = 4  # three sides, and validation out of the first
+FEWEST_SESSIONS = 4  # three sides, and validation out of the first; scraps are no sessions
+SCRAP = 0.05  # of the largest session: less is no session to learn from or to judge on
 FEWEST_STRETCHES = 8  # so that calibration and test get two or more
 LARGEST_STRETCH = 0.4  # of all frames
 SHORTEST_BLOCK = 200  # frames: so that some count and have all labels
@@ -29,6 +31,7 @@ class Method:
 
     mode: str
     guard_s: float
+    lap: int = 0  # frames of a usual lap, which a block holds whole; 0: none was found
 
 
 def choose_method(sequences: Listing[Drive], mode: str = AUTO, guard_s: float = GUARD_S, context: int = CONTEXT) -> Method:
@@ -37,13 +40,20 @@ def choose_method(sequences: Listing[Drive], mode: str = AUTO, guard_s: float = 
     if not 0 <= guard_s < float("inf"):
         raise ConfigError(f"the guard must be a number of seconds >= 0, got {guard_s}")
     guard_s = max(guard_s, context * _frame_s(sequences))
-    if mode != AUTO:
+    if mode not in (AUTO, BLOCK):
         return Method(mode, guard_s)
-    if len({sequence.session_key for sequence in sequences}) >= FEWEST_SESSIONS:
+    sessions: dict[tuple[str, str], int] = {}
+    for sequence in sequences:
+        sessions[sequence.session_key] = sessions.get(sequence.session_key, 0) + len(sequence)
+    largest = max(sessions.values(), default=0)
+    if mode == AUTO and sum(frames >= SCRAP * largest for frames in sessions.values()) >= FEWEST_SESSIONS:
         return Method(SESSION, guard_s)
     frames = np.array([sum(len(one) for one in unit) for unit in _stretches(sequences, guard_s)])
     far_apart = (frames >= FULL_LENGTH).sum() >= FEWEST_STRETCHES and frames.max() <= LARGEST_STRETCH * frames.sum()
-    return Method(GAP if far_apart else BLOCK, guard_s)
+    if mode == AUTO and far_apart:
+        return Method(GAP, guard_s)
+    lap = find_lap(sequences)
+    return Method(BLOCK, guard_s, lap.frames if lap else 0)
 
 
 Unit = list[Drive]
@@ -58,7 +68,7 @@ def units_of(sequences: Listing[Drive], method: Method, smallest: float) -> dict
         return sessions
     units = _stretches(sequences, method.guard_s)
     if method.mode == BLOCK:
-        units = [block for unit in units for block in _blocks(unit, _block_frames(sequences, smallest))]
+        units = [block for unit in units for block in _blocks(unit, _block_frames(sequences, smallest), method.lap)]
     return {(*unit[0].session_key, int(unit[0].indices[0])): unit for unit in units}
 
 
@@ -84,10 +94,12 @@ def _block_frames(sequences: Listing[Drive], smallest: float) -> int:
     return int(np.clip(frames * smallest / BLOCKS_OF_A_SMALL_SIDE, SHORTEST_BLOCK, LONGEST_BLOCK))
 
 
-def _blocks(stretch: Unit, frames: int) -> list[Unit]:
-    """The stretch cut every `frames` frames or so, whether one sequence or several short ones lie there."""
+def _blocks(stretch: Unit, frames: int, lap: int = 0) -> list[Unit]:
+    """The stretch cut every `frames` frames or so, whether one sequence or several short ones lie there; laps stay whole."""
     total = sum(len(sequence) for sequence in stretch)
     edges = np.linspace(0, total, max(1, round(total / frames)) + 1).astype(int)
+    if lap and len(edges) > 2:
+        edges = _whole_laps(stretch, edges, lap)
     blocks: list[Unit] = []
     for low, high in pairwise(edges.tolist()):
         block, at = [], 0
@@ -98,6 +110,17 @@ def _blocks(stretch: Unit, frames: int) -> list[Unit]:
             at += len(sequence)
         blocks.append(block)
     return blocks
+
+
+def _whole_laps(stretch: Unit, edges: np.ndarray, lap: int) -> np.ndarray:
+    """The inner edges moved to where a lap is round, so that every block has seen every place."""
+    starts, at = [], 0
+    for sequence in stretch:
+        starts += [at + row for row in lap_starts(sequence, lap)]
+        at += len(sequence)
+    round_at = np.array(starts)
+    moved = [int(round_at[np.abs(round_at - edge).argmin()]) for edge in edges[1:-1]]
+    return np.unique([0, *moved, at])
 
 
 def joined(blocks: list[Drive], sequences: Listing[Drive]) -> list[Drive]:

@@ -66,7 +66,7 @@ def carve_validation(
         raise ConfigError(f"validation share must be between 0 and 1, got {share}")
     method = method or Method(SESSION, GUARD_S)
     if method.mode == GAP and _scorable_units(train, method, share) < 2:  # one long stretch: scraps validate nothing, so cut it
-        method = Method(BLOCK, method.guard_s)
+        method = Method(BLOCK, method.guard_s, method.lap)
     purpose = "taking validation out of the training share"
     (rest, validation), dropped = _deal(train, seed, (1 - share, share), method, purpose, ("train", "validation"))
     return rest, validation, dropped
@@ -81,7 +81,7 @@ def describe_split(method: Method, dropped: Dropped, frames: int) -> str:
     ways = {
         SESSION: "by whole tub sessions",
         GAP: f"by stretches of a session at least {method.guard_s:.1f} s apart",
-        BLOCK: f"by blocks of long drives with {method.guard_s:.1f} s left out between two sides",
+        BLOCK: f"by blocks of {'laps' if method.lap else 'long drives'} with {method.guard_s:.1f} s left out between two sides",
     }
     lost = dropped.guard + dropped.duplicates
     share = f"{lost} of {frames} frames ({100 * lost / max(frames, 1):.1f} %)"

@@ -15,6 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import shutil
 
+    from donkey_aicc.alarm.alarm_fit import NominalDrives
     from donkey_aicc.calibration.calibrating import calibrate_bundle
     from donkey_aicc.calibration.catalogue import DEFAULT_METHOD
     from donkey_aicc.calibration.score_cache import score_once
@@ -33,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
     known = bundle.manifest
     laps = load_drives([args.laps], tau=known.tau, cte_centre=known.cte_centre, lane_half_width=known.lane_half_width)
     fresh = score_once(bundle, laps.sequences, settings=settings.at_grade(LIGHT), title="scoring laps")
-    result = calibrate_bundle(bundle, *tables_to_fit(layout), settings, DEFAULT_METHOD, about["model_seed"], fresh)
+    result = calibrate_bundle(
+        bundle, *tables_to_fit(layout), settings, DEFAULT_METHOD, about["model_seed"], NominalDrives(fresh=fresh)
+    )
     print("\n".join(result.about["alarm"]))
     return 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_fit import DANGER_CHANCE, WATCH_CHANCE, drive_maxima, table_evidence
+from donkey_aicc.alarm.alarm_fit import DANGER_CHANCE, WATCH_CHANCE, piece_maxima, table_evidence
 from donkey_aicc.alarm.alarm_policy import AlarmPolicy, Threshold, conformal_threshold
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import make_calibrator
@@ -59,9 +59,9 @@ def make_rivals(calibrator: Calibrator, nominal: ScoreTable) -> dict[str, Rival]
     scaled = make_calibrator("temperature").fit(nominal)
     rivals = {}
     for name, kind in ((RAW, None), (SCALED, scaled), (CONFIDENCE, calibrator)):
-        largest = drive_maxima(nominal, _table_score(kind, nominal, calibrator), departs)
+        largest = piece_maxima(nominal, _table_score(kind, nominal, calibrator), departs, model.piece.frames)
         watch, danger = (conformal_threshold(largest, chance) for chance in (WATCH_CHANCE, DANGER_CHANCE))
-        rivals[name] = Rival(name, kind, watch, danger, model.stretch)
+        rivals[name] = Rival(name, kind, watch, danger, model.piece.frames)
     return rivals
 
 

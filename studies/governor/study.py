@@ -73,7 +73,7 @@ def run_track(
     if set(preset.governors) - {OFF, OURS}:
         rivals = make_rivals(calibrator, _nominal_table(bundle, calibrator.settings, nominal))
         write_json(out / f"thresholds-{track}.json", about(rivals))
-    frames = preset.nominal_frames or (calibrator.alarm.stretch if calibrator.alarm is not None else 0)
+    frames = preset.nominal_frames or (calibrator.alarm.piece.frames if calibrator.alarm is not None else 0)
     jobs = []
     for seed in range(max(preset.seeds, preset.nominal_drives)):
         cases = cases_of(preset, track, seed, frames)

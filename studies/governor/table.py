@@ -185,7 +185,7 @@ def about_bundle(bundle: Bundle, alarm: AlarmModel) -> dict[str, Any]:
     """What `_promises` says of it."""
     made = bundle.manifest.data.get("experiment", {})
     name = f"{made['track']}-{made['model_seed']}" if made else bundle.path.name
-    return {"name": name, "laps": alarm.danger.drives, "watch": alarm.watch.promise, "danger": alarm.danger.promise}
+    return {"name": name, "laps": alarm.danger.pieces, "watch": alarm.watch.promise, "danger": alarm.danger.promise}
 
 
 def read_governor(folder: Path) -> dict[str, Any] | None:

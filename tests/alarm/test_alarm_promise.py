@@ -5,24 +5,28 @@ import math
 import numpy as np
 import pytest
 
-from donkey_aicc.alarm.alarm_fit import drive_maxima, fit_alarm, table_evidence
-from donkey_aicc.alarm.alarm_policy import AdaptiveThreshold, AlarmPolicy, Threshold, conformal_threshold, smallest_promise
+from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm, piece_maxima, table_evidence
+from donkey_aicc.alarm.alarm_policy import MOST_CALMED, MOST_TAIL, AdaptiveThreshold, AlarmPolicy, Threshold, conformal_threshold
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.scoring.statistics import ScoreStatistics
 from tests.alarm.alarm_tables import alarm_table
 
 
 def test_ranks_and_statements():
-    found = conformal_threshold(np.arange(1.0, 20.0), 0.1)  # 19 drives: rank 18
-    assert (found.value, found.promise, found.drives) == (18.0, pytest.approx(0.1), 19)
+    found = conformal_threshold(np.arange(1.0, 20.0), 0.1)  # 19 pieces: rank 18
+    assert (found.value, found.promise, found.pieces) == (18.0, pytest.approx(0.1), 19)
     few = conformal_threshold(np.arange(1.0, 13.0), 0.01)
     assert (few.value, few.promise) == (12.0, pytest.approx(1 / 13))
-    assert few.statement() == "at most 1 false alarm in 13 nominal drives (from 12 drives)"
-    assert smallest_promise(12) == "with 12 drives the smallest promise is 1 in 13"
+    assert few.statement("laps of 15 s", 0.25) == "at most 1 false alarm in 13 laps of 15 s (worth 12 independent ones)"
+    high = conformal_threshold(np.arange(1.0, 13.0), 0.01, tail=True)  # the same promise, and a guess beyond it
+    assert high.promise == few.promise and few.value < high.value <= MOST_TAIL * 12
+    assert high.statement("laps of 15 s", 0.25).endswith("aims at 1 in 25 min")
+    alike = conformal_threshold(np.arange(1.0, 13.0), 0.01, worth=3.0)
+    assert alike.promise == pytest.approx(0.25)  # twelve neighbours that are worth three
     for alpha in (0.0, 1.0):
         with pytest.raises(ConfigError, match="within"):
             conformal_threshold(np.ones(3), alpha)
-    with pytest.raises(AiccError, match="at least one nominal drive"):
+    with pytest.raises(AiccError, match="at least one nominal piece"):
         conformal_threshold(np.array([]), 0.1)
 
 
@@ -50,7 +54,7 @@ def test_the_drivers_word_brings_the_rate_back():
 
 
 def policy(stretch=1000):
-    return AlarmPolicy(Threshold(1.0, 0.2, 4), Threshold(2.0, 0.1, 9), stretch)
+    return AlarmPolicy(Threshold(1.0, 0.2, 4, 0.2), Threshold(2.0, 0.1, 9, 0.1), stretch)
 
 
 def levels(alarm, scores):
@@ -77,8 +81,17 @@ def test_the_false_alarm_button():
     assert alarm.false_alarm() == "danger" and alarm.level == "none"
     assert alarm.threshold("danger") == pytest.approx(2.0 * math.exp(0.45)) and alarm.threshold("watch") > 1.0
     assert set(levels(alarm, [1.3] * 3)) == {"none"}
+    again = policy()
+    again.calm_again(alarm.calmed())  # the next drive
+    assert again.threshold("danger") == alarm.threshold("danger")
     levels(alarm, [0.0] * 20_000)
     assert alarm.threshold("danger") == pytest.approx(2.0)
+    for _ in range(50):
+        levels(again, [99.0] * 3)
+        again.false_alarm()
+    assert again.threshold("danger") == pytest.approx(2.0 * math.exp(MOST_CALMED))  # calmer, not deaf
+    again.calm_again({"watch": math.nan, "danger": -5.0})  # a damaged memory
+    assert again.threshold("danger") == 2.0 and again.threshold("watch") == 1.0
 
 
 @pytest.mark.slow
@@ -91,10 +104,10 @@ def test_the_promise_of_the_whole_pipeline_by_simulation():
         rng = np.random.default_rng([5, number])
         nominal, fresh = alarm_table(rng, 6, 160), alarm_table(rng, 9, 160, prefix="fresh")
         statistics = ScoreStatistics.fit(nominal)
-        model = fit_alarm(nominal, statistics, fresh=fresh)
+        model = fit_alarm(nominal, statistics, NominalDrives(fresh=fresh))
         test = alarm_table(rng, drives, 160, prefix="test")
         found = table_evidence(test, statistics, model.signs, model.scales)
-        largest = drive_maxima(test, model.score(found.evidence), found.departs)
+        largest = piece_maxima(test, model.score(found.evidence), found.departs, model.piece.frames)
         for level in wrong:
             wrong[level] += int((largest > getattr(model, level).value).sum())
             promise[level] = getattr(model, level).promise

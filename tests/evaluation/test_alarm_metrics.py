@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from donkey_aicc.alarm.alarm_fit import NominalDrives
 from donkey_aicc.calibration.base import ScoresOnly
 from donkey_aicc.calibration.calibrating import add_alarm
 from donkey_aicc.evaluation.alarm_metrics import alarm_table, measure_alarm
@@ -16,7 +17,7 @@ def calibrator():
     nominal = made_up(np.random.default_rng(0), 10)
     driven = made_up(np.random.default_rng(1), 12, dark=(100, 300), departs_after=60, prefix="driven")
     found = ScoresOnly().fit(nominal)
-    add_alarm(found, nominal, made_up(np.random.default_rng(2), 12, prefix="fresh"), driven)
+    add_alarm(found, nominal, NominalDrives(fresh=made_up(np.random.default_rng(2), 12, prefix="fresh")), driven)
     return found
 
 

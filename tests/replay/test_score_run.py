@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import pytest
 
-from donkey_aicc.alarm.alarm_fit import fit_alarm
+from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car.bundles import safe_in_words
@@ -142,7 +142,7 @@ def calibrator():
     found.statistics = ScoreStatistics.fit(nominal)
     driven = alarm_table(np.random.default_rng(1), dark=(100, 300), departs_after=60, prefix="driven")
     fresh = alarm_table(np.random.default_rng(2), 12, prefix="fresh")
-    found.alarm = fit_alarm(nominal, found.statistics, driven=driven, fresh=fresh)
+    found.alarm = fit_alarm(nominal, found.statistics, NominalDrives(fresh=fresh), driven)
     return found
 
 

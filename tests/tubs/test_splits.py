@@ -174,3 +174,9 @@ def test_the_cost_is_said_and_the_same_parts_are_found_again():
     assert [found[name].content_hash for name in wanted] == [one.content_hash for one in sides["calibration"]]
     other = one_session([2400], 1.0, np.zeros((2400, 64, 64, 3), np.uint8))
     assert not set(wanted) & set(drives_by_id(other, wanted, record))  # another tub of the same name
+
+
+def test_scraps_of_a_few_dozen_frames_are_no_sessions():
+    """A tub of one long session and six short starts once chose `session` and failed after the first net was trained."""
+    scraps = [drive(i, frames=20) for i in range(1, 7)]
+    assert choose_method([drive(0, frames=2000), *scraps]).mode != "session"
