@@ -8,7 +8,7 @@ import torch
 
 from donkey_aicc.alarm.alarm_model import AlarmModel
 from donkey_aicc.alarm.alarm_policy import Threshold
-from donkey_aicc.alarm.evidence import SignScales
+from donkey_aicc.alarm.sign_scales import SignScales
 from donkey_aicc.alarm.signs import SIGN_NAMES, SIGNS, SignSettings
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import save_calibrator

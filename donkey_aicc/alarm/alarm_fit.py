@@ -5,14 +5,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from donkey_aicc.alarm.alarm_model import NEAR_STEPS, AlarmModel, Checked
-from donkey_aicc.alarm.alarm_policy import PERSISTENCE, Threshold, conformal_threshold
-from donkey_aicc.alarm.evidence import LEAST_DEPARTURES, Evidence, EvidenceStream, HazardModel, SignScales, fit_hazard
+from donkey_aicc.alarm.alarm_policy import Threshold, conformal_threshold
+from donkey_aicc.alarm.evidence import LEAST_DEPARTURES, HazardModel, fit_hazard
 from donkey_aicc.alarm.pieces import Piece, independent_pieces, piece_numbers
-from donkey_aicc.alarm.signs import WINDOW, SignSettings, fit_reaction, lanes_of, table_signs
+from donkey_aicc.alarm.sign_scales import SignScales
+from donkey_aicc.alarm.signs import SignSettings, fit_reaction, table_signs
+from donkey_aicc.alarm.table_alarm import TableEvidence, check_on, piece_maxima, table_evidence
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import ScoreStatistics
-from donkey_aicc.tubs.labels import departure_within
 
 WATCH_CHANCE, DANGER_CHANCE = 0.2, 0.01  # wanted, of a false alarm per nominal piece
 MISSED_DEPARTURES = 0.1  # share of the driven departures whose hazard may stay below `stop_hazard`
@@ -21,14 +22,6 @@ LEAST_HAZARD_UNIT = 0.5
 LEAST_SCORE = 0.1  # no threshold lies below: less than a tenth of the nominal range is nothing
 FOLDS = 5  # of the pieces: each is judged by scales from the others
 LUCK = 0.1  # a promise that the drives kept aside break with less than this chance has failed
-
-
-@dataclass(frozen=True)
-class TableEvidence:
-    """Evidence of the N rows of a table, and the labels of the hazard."""
-
-    evidence: Evidence
-    departs: np.ndarray  # (N, K) 1 a departure within k frames, 0 none, NaN unknown
 
 
 @dataclass(frozen=True)
@@ -124,16 +117,6 @@ def _left_out_maxima(
     return largest
 
 
-def check_on(model: AlarmModel, table: ScoreTable, statistics: ScoreStatistics) -> Checked:
-    """What the alarm does on nominal drives that it was not fitted on."""
-    found = table_evidence(table, statistics, model.signs, model.scales)
-    score = model.score(found.evidence)
-    largest = piece_maxima(table, score, found.departs, model.piece.frames)
-    watch, danger = (int((largest > threshold.value).sum()) for threshold in (model.watch, model.danger))
-    share = float((score > model.danger.value).mean())
-    return Checked(len(largest), round(independent_pieces(largest), 2), watch, danger, round(share, 4))
-
-
 def _hold_to(model: AlarmModel, checked: Checked) -> AlarmModel:
     """A promise that drives kept aside break is not made."""
     from scipy.stats import binom  # heavy, and only fits need it
@@ -146,51 +129,6 @@ def _hold_to(model: AlarmModel, checked: Checked) -> AlarmModel:
             broken = min((raised + 1) / (checked.pieces + 1), 1.0 - 1e-6)
             model = replace(model, **{level: replace(threshold, promise=max(threshold.promise, broken), aim=1.0)})
     return model
-
-
-def table_evidence(table: ScoreTable, statistics: ScoreStatistics, settings: SignSettings, scales: SignScales) -> TableEvidence:
-    """By the very code that runs on the car."""
-    horizons = tuple(int(step) for step in table.horizons)
-    signs = table_signs(table, statistics, settings)
-    spread = statistics.scores(table).get("tta_spread") if np.isfinite(table.tta_spread).all() else None
-    rows, going = lanes_of(table)
-    stream = EvidenceStream(scales, horizons, len(rows), settings.window)
-    parts: list[np.ndarray] | None = None
-    for column, alive in zip(rows.T, going.T, strict=True):
-        found = stream.update(signs[column], table.p_tta[column], None if spread is None else spread[column])
-        values = [found.deviations, found.strangeness, found.features]
-        parts = parts or [np.zeros((len(table), *each.shape[1:])) for each in values]
-        for whole, each in zip(parts, values, strict=True):
-            whole[column[alive]] = each[alive]
-    assert parts is not None
-    departs = np.full((len(table), len(horizons)), np.nan, dtype=np.float32)
-    for name in table.sequences():
-        own = table.sequence == name
-        departs[own] = departure_within(table.departed[own], horizons)
-    return TableEvidence(Evidence(*parts), departs)
-
-
-def persistent(score: np.ndarray) -> np.ndarray:
-    """(N,) of one drive -> (N,): the least of the last PERSISTENCE frames, which is what a threshold is compared with."""
-    held = np.zeros_like(score)
-    for row in range(PERSISTENCE - 1, len(score)):
-        held[row] = score[row - PERSISTENCE + 1 : row + 1].min()
-    return held
-
-
-def piece_maxima(table: ScoreTable, score: np.ndarray, departs: np.ndarray, frames: int) -> np.ndarray:
-    """(pieces,) the largest persistent score of each nominal piece; what leads to a real departure is no false alarm."""
-    near = (departs == 1.0).any(axis=1) | (table.departed == 1.0)
-    held = np.zeros(len(table))
-    for name in table.sequences():
-        own = np.flatnonzero(table.sequence == name)
-        for out in np.flatnonzero(table.departed[own] == 1.0):  # and as long as the signs still remember it
-            near[own[out : out + 2 * WINDOW]] = True
-        held[own] = persistent(np.where(near[own], 0.0, score[own]))
-    pieces = piece_numbers(table, frames)
-    largest = np.zeros(int(pieces.max(initial=-1)) + 1)
-    np.maximum.at(largest, pieces, held)
-    return largest
 
 
 def _fit_scales(

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.alarm.alarm_policy import NONE, AlarmPolicy, Threshold
-from donkey_aicc.alarm.evidence import MOST_OF_A_SIGN, Evidence, EvidenceStream, HazardModel, SignScales
+from donkey_aicc.alarm.evidence import Evidence, EvidenceStream, HazardModel
 from donkey_aicc.alarm.pieces import Piece
+from donkey_aicc.alarm.sign_scales import MOST_OF_A_SIGN, SignScales
 from donkey_aicc.alarm.signs import FAST, PICTURE, REACTION_LAGS, SIGN_NAMES, SIGNS, SignSettings
 from donkey_aicc.alarm.today import Recentred, Today
 from donkey_aicc.errors import DAMAGE, AiccError

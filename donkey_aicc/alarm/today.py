@@ -13,7 +13,7 @@ import numpy as np
 from donkey_aicc.alarm.signs import PICTURE, SIGN_NAMES, SIGNS
 
 if TYPE_CHECKING:
-    from donkey_aicc.alarm.evidence import SignScales
+    from donkey_aicc.alarm.sign_scales import SignScales
 
 FOLLOW_FRAMES = 1200.0  # a minute at 20 Hz: a cloud is followed, a lamp that fails is not
 CALM = 1.0  # of the nominal extreme: what goes beyond it is not learnt

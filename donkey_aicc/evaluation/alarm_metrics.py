@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_fit import TableEvidence, persistent, piece_maxima, table_evidence
 from donkey_aicc.alarm.alarm_model import AlarmModel
+from donkey_aicc.alarm.table_alarm import TableEvidence, persistent, piece_maxima, table_evidence
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.metrics import Measured, auroc, brier, ece_binary, nll

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_fit import DANGER_CHANCE, WATCH_CHANCE, piece_maxima, table_evidence
+from donkey_aicc.alarm.alarm_fit import DANGER_CHANCE, WATCH_CHANCE
 from donkey_aicc.alarm.alarm_policy import AlarmPolicy, Threshold, conformal_threshold
+from donkey_aicc.alarm.table_alarm import piece_maxima, table_evidence
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.errors import AiccError

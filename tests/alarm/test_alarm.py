@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm, table_evidence
+from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm
 from donkey_aicc.alarm.alarm_model import HAZARD, TEXTS, AlarmModel, AlarmStream, reason
-from donkey_aicc.alarm.evidence import EVIDENCE_NAMES, HazardModel, SignScales, fit_hazard
+from donkey_aicc.alarm.evidence import EVIDENCE_NAMES, HazardModel, fit_hazard
+from donkey_aicc.alarm.sign_scales import SignScales
 from donkey_aicc.alarm.signs import SIGN_NAMES, SIGNS, SignStream, slow_signs, table_signs
+from donkey_aicc.alarm.table_alarm import table_evidence
 from donkey_aicc.calibration.past_faults import PastFaults, scores_without_past
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.frame_stats import FRAME_STATS

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm, piece_maxima, table_evidence
+from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm
 from donkey_aicc.alarm.alarm_policy import MOST_CALMED, MOST_TAIL, AdaptiveThreshold, AlarmPolicy, Threshold, conformal_threshold
+from donkey_aicc.alarm.table_alarm import piece_maxima, table_evidence
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.scoring.statistics import ScoreStatistics
 from tests.alarm.alarm_tables import alarm_table

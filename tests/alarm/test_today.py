@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from donkey_aicc.alarm.alarm_fit import NominalDrives, check_on, fit_alarm, table_evidence
+from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm
 from donkey_aicc.alarm.alarm_model import AlarmStream
 from donkey_aicc.alarm.pieces import Piece, independent_pieces, piece_numbers
 from donkey_aicc.alarm.signs import SIGN_NAMES, SIGNS, table_signs
+from donkey_aicc.alarm.table_alarm import check_on, table_evidence
 from donkey_aicc.alarm.today import DAY
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
