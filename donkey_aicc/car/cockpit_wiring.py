@@ -13,6 +13,7 @@ from donkey_aicc.web.cockpit_exchange import Action, Controls, Hold, flag
 if TYPE_CHECKING:
     from donkey_aicc.car.monitor_loading import Monitor
     from donkey_aicc.parts.injection_control import InjectionControl
+    from donkey_aicc.web.page_wheel import PageWheel
 
 MODES = ("user", "local_angle", "local")
 TIMED_PARTS = 6  # the slowest ones are shown
@@ -33,6 +34,7 @@ def add_cockpit(car: Assembly, injection: "InjectionControl | None", monitor: "M
     from donkey_aicc.web.cockpit_exchange import CockpitFeed
     from donkey_aicc.web.cockpit_hub import CockpitHub
     from donkey_aicc.web.cockpit_socket import add_cockpit_handlers
+    from donkey_aicc.web.page_wheel import PageWheel
 
     feed = CockpitFeed()
     with speaking_of("AICC_WEB_TOKEN"):
@@ -41,7 +43,13 @@ def add_cockpit(car: Assembly, injection: "InjectionControl | None", monitor: "M
     hub = CockpitHub(feed, access, about, _instruments(car, injection), _heat(car, monitor))
     mark = Hold(*_mark(car, lambda: hub.attended))
     hub.on_beat.append(mark.check)
-    controls = Controls(_actions(car, app, injection, mark), mark.let_go)
+    wheel = PageWheel(app)
+
+    def let_go() -> None:
+        mark.let_go()
+        wheel.let_go()
+
+    controls = Controls(_actions(car, app, injection, mark) | _steering(car, app, wheel), let_go)
     about |= _about(car, monitor, controls)
     add_cockpit_handlers(app, hub, controls)
     car.V.add(feed, inputs=list(feed.inputs))
@@ -182,6 +190,16 @@ def _actions(car: Assembly, app: Any, injection: "InjectionControl | None", mark
     if alarm is not None:
         found["false_alarm"] = lambda given: _called(alarm.false_alarm, "noted as a false alarm")
     return found
+
+
+def _steering(car: Assembly, app: Any, wheel: "PageWheel") -> dict[str, Action]:
+    """Only where nothing behind the page overwrites the user's throttle, as a game controller does."""
+    throttle = "user/throttle"
+    writers = [entry for entry in car.V.parts if throttle in entry["outputs"] and throttle not in entry["inputs"]]
+    if [entry["part"] for entry in writers] != [app]:
+        return {}
+    car.V.add(wheel)
+    return {"drive": wheel.steer}
 
 
 def _injection_actions(control: "InjectionControl", app: Any) -> dict[str, Action]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.car.bundles import WITHOUT, bundle_path, simulator_warning
 from donkey_aicc.car.config import AiccConfig
+from donkey_aicc.car.generation import dead_drive_page
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.runtime import TORCH
 
@@ -151,3 +152,10 @@ def check_devices(cfg: Any, simulated: bool, look: Callable[[str], list[str]]) -
     lacks = "USE_JOYSTICK_AS_DEFAULT is True: plug it in, or pair it" if wanted and not controllers else ""
     said = ", ".join(controllers) or f"none at {CONTROLLER}{'' if wanted else '; the web page drives'}"
     return [Check("camera", not advice, found, advice), Check("controller", not lacks, said, lacks)]
+
+
+def check_drive_page() -> Check:
+    advice = dead_drive_page()
+    return Check(
+        "drive page", True, "the cockpit's wheel only" if advice else "donkeycar's own, and the cockpit's wheel", advice or ""
+    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.car.bundles import simulator_warning
+from donkey_aicc.car.generation import dead_drive_page
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.tubs.image_file import OK, decode_image_file
 from donkey_aicc.untrusted import MAX_JSON_BYTES, json_or_none, read_bounded
@@ -209,6 +210,8 @@ def say_at_start(car: Assembly, injection: "InjectionControl | None", monitor: "
         warning = simulator_warning(monitor.bundle.path.name, monitor.bundle.manifest)
         if warning is not None:
             print(warning, flush=True)
+    if (page := dead_drive_page()) is not None and any(type(e["part"]).__name__ == "LocalWebController" for e in car.V.parts):
+        print(page, flush=True)
     if not getattr(car.cfg, "RECORD_DURING_AI", True):
         print("Not recorded while the pilot drives: RECORD_DURING_AI is False", flush=True)
 

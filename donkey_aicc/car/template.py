@@ -7,6 +7,7 @@ from typing import Any
 from donkey_aicc import channels
 from donkey_aicc.car.bundles import known_bundle, safe_in_words
 from donkey_aicc.car.config import AiccConfig
+from donkey_aicc.car.generation import imu_channels
 from donkey_aicc.errors import AiccError, ConfigError, one_of
 from donkey_aicc.nets.vision_pilot import WEIGHTS_NAME
 from donkey_aicc.resources import models_dir
@@ -126,7 +127,7 @@ def tub_channels(cfg: Any) -> tuple[list[str], list[str]]:
     if cfg.HAVE_ODOM:
         types["enc/speed"] = "float"
     if cfg.HAVE_IMU:
-        types |= dict.fromkeys((f"imu/{kind}_{axis}" for kind in ("acl", "gyr") for axis in "xyz"), "float")
+        types |= imu_channels()
     if cfg.DONKEY_GYM and cfg.SIM_RECORD_LOCATION:
         types |= dict.fromkeys(channels.LOCATION, "float")
     return list(types), list(types.values())

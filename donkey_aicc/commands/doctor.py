@@ -26,7 +26,11 @@ def run(args: argparse.Namespace) -> int:
     config = replace(config, **{name: value for name, value in given.items() if value is not None})
     simulated = config.sim or bool(getattr(cfg, "DONKEY_GYM", False)) or not hasattr(cfg, "CAMERA_TYPE")
     checks = [doctor.check_versions(), car, *doctor.check_monitor(config, args.hz or float(cfg.DRIVE_LOOP_HZ), simulated)]
-    checks += [doctor.check_tubs(Path(cfg.DATA_PATH)), *doctor.check_devices(cfg, config.sim, _devices)]
+    checks += [
+        doctor.check_tubs(Path(cfg.DATA_PATH)),
+        *doctor.check_devices(cfg, config.sim, _devices),
+        doctor.check_drive_page(),
+    ]
     ready = all(check.ok for check in checks)
     if args.json:
         print(json.dumps({"ready": ready, "checks": [asdict(check) for check in checks]}, indent=1))

@@ -10,6 +10,7 @@ import { known } from "./look/canvas.js";
 import { themeButton } from "./look/theme.js";
 import { Link, store } from "./link.js";
 import { Pad } from "./controls.js";
+import { Wheel } from "./wheel.js";
 
 const $ = (id) => document.getElementById(id);
 const SPAN_S = 30, OLD_S = 1.0;
@@ -20,6 +21,7 @@ const dial = new Dial($("dial")), camera = new Camera($("frame"), $("heat"), $("
 const traces = new Traces($("traces"), usualRows(() => index)), horizons = new Horizons($("horizons"), $("legend"));
 const link = new Link({ tick, said, state: (text) => { state = text; } });
 const pad = new Pad(link);
+const wheel = new Wheel(link, (text, good) => pad.say(text, good));
 themeButton($("theme"));
 $("token-form").hidden = false;
 
@@ -41,7 +43,7 @@ function said(message) {
   if (message.ask === "token") { link.needs = true; state = "you need the token to look"; $("looking").textContent = "You need the token even to look."; }
   if (message.may_control !== undefined || message.about) pad.allow(Boolean(message.may_control ?? message.about.may_control));
   if (message.refused) pad.say(message.refused, false);
-  if (message.reply) pad.say(message.said, message.done);
+  if (message.reply && message.said) pad.say(message.said, message.done);
 }
 
 function describe(given) {
@@ -51,6 +53,7 @@ function describe(given) {
   const lacks = given.monitor && !steps.length ? ["no confidence: trained without labels"] : [];
   $("car").textContent = [given.simulated ? "simulator" : "car", given.monitor ? `bundle ${given.monitor}` : "monitor off: set AICC_BUNDLE", ...lacks].join(" · ");
   pad.describe(given);
+  wheel.describe(given);
   const second = steps.reduce((best, k, i) => (Math.abs(k - given.rate_hz) < Math.abs(steps[best] - given.rate_hz) ? i : best), 0);
   index = steps.length ? second : 0;
   $("horizon").replaceChildren(...steps.map((k, i) => new Option(ahead(k), i, false, i === index)));
@@ -79,6 +82,7 @@ function tick(moment, jpeg) {
     previous = moment;
   }
   pad.show(moment);
+  wheel.show(moment);
   draw();
 }
 
