@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--part", metavar="FROM-TO", help="only these seconds of the drive, such as 60-90")
     parser.add_argument("--movie", metavar="FILE", help="write a movie instead of opening a page: .mp4 or .gif")
+    parser.add_argument("--picture", metavar="FILE", help="write the whole drive as one picture, a .png")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained HTML file to send to somebody")
     parser.add_argument("--rerun", metavar="FILE", help="write an .rrd for the Rerun viewer; needs donkey_aicc[rerun]")
     parser.add_argument("--port", type=int, default=8891, help="port of the page, 0 for a free one (default 8891)")
@@ -47,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _writers(args: argparse.Namespace) -> "list[tuple[Callable[[Sequence[Run], str], str], str]]":
+    from donkey_aicc.replay.drive_picture import check_picture_path, write_picture
     from donkey_aicc.replay.movie import check_movie_path, write_movie
     from donkey_aicc.replay.replay_page import write_html
     from donkey_aicc.replay.rerun_file import rerun_library, write_rerun
@@ -55,6 +57,9 @@ def _writers(args: argparse.Namespace) -> "list[tuple[Callable[[Sequence[Run], s
     if args.movie:
         check_movie_path(args.movie)
         found.append((write_movie, args.movie))
+    if args.picture:
+        check_picture_path(args.picture)
+        found.append((write_picture, args.picture))
     if args.html:
         found.append((write_html, args.html))
     if args.rerun:

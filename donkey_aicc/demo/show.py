@@ -1,4 +1,4 @@
-"""The demo: make a car, drive it through donkeycar's own vehicle loop, and draw what happened."""
+"""The demo: make a car, drive it through donkeycar's own vehicle loop, and replay what it recorded."""
 
 import json
 import shutil
@@ -8,23 +8,23 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car.install_parts import create_car
-from donkey_aicc.demo.recorded_drive import RecordedDrive, make_movie, read_drive
-from donkey_aicc.demo.timelines import MEMORY_S, Timeline, draw_pair, draw_timeline, read_timeline, story_of, summary_rows, told
+from donkey_aicc.demo.in_words import COLUMNS, MEMORY_S, mean_rows, story_of, told
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.parts.drive_log import FILE_NAME as DRIVE_LOG
+from donkey_aicc.replay.drive_picture import write_picture
+from donkey_aicc.replay.movie import write_movie
+from donkey_aicc.replay.read_run import read_run
+from donkey_aicc.replay.replay_page import write_html
+from donkey_aicc.replay.run import Run
 from donkey_aicc.resources import models_dir
 from donkey_aicc.simulator.tracks import make_track
-from donkey_aicc.simulator.view_from_above import draw_drive
 
 SCHEDULE = "dark:2@10s-18s,blur:4@29s-37s,bias:3@48s-56s,latency:3@67s-75s"
 LAPS = 5
-RATE_HZ = 20.0
 SETTINGS = '\nAICC_BUNDLE = "reference"\n'
 FAULT, FAULT_AT_S, PAIR_LOOPS = "latency:5", 9, 300  # of the drive that the governor saves
 
@@ -38,23 +38,18 @@ def show(
     make_track(track), parse_schedule(inject)  # a mistake shows itself before anything is made
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="donkey_aicc_demo_") as folder:
-        print(f"1. a new car in {folder}")
-        car = create_car(Path(folder) / "mycar")
-        with open(car / "myconfig.py", "a", encoding="utf-8") as settings:
-            settings.write(SETTINGS)
-        print(f"2. it drives {laps} laps of '{track}' through donkeycar's vehicle loop, the shipped pilot at the wheel,")
-        print(f"   the monitor watching every frame, and faults on schedule: {inject}")
-        _drive(car, "--laps", str(laps), "--track", track, "--seed", str(seed), "--inject", inject)
-        tub = _keep_tub(car, out / "tub")
-    drive = read_drive(tub)
-    timeline = read_timeline(drive, RATE_HZ)
-    print("3. pictures")
-    _draw(drive, track, out)
-    draw_timeline(timeline, out / "timeline.png")
+    print(f"1. a new car drives {laps} laps of '{track}' through donkeycar's vehicle loop, the shipped pilot at the wheel,")
+    print(f"   the monitor watching every frame, and faults on schedule: {inject}")
+    tub = drive(out / "tub", "", "--laps", str(laps), "--track", track, "--seed", str(seed), "--inject", inject)
+    run = read_run(tub)
+    print("2. replay")
+    written = [
+        write_html([run], out / "drive.html"),
+        write_picture([run], out / "drive.png"),
+        write_movie([run], out / "drive.gif"),
+    ]
     summary = json.loads((tub / DRIVE_LOG).read_text(encoding="utf-8"))
-    _print_summary(summary, drive, out)
-    _print_timeline(timeline, out)
+    _print_summary(summary, run, [f"{tub}: {len(run)} records; look at it with: donkey-aicc replay {tub}", *written])
     if fault is not None:
         if _has_alarm():
             show_saved(out, track, seed, fault)
@@ -68,69 +63,52 @@ def _has_alarm() -> bool:
     return bundle.calibrator_path.is_file() and load_calibrator(bundle).alarm is not None
 
 
-def show_saved(out: Path, track_name: str, seed: int, fault: str) -> list[str]:
+def show_saved(out: Path, track: str, seed: int, fault: str) -> list[str]:
     """The same drive under one fault without and with the governor; returns what it tells."""
-    track = make_track(track_name)
-    print(f"\n4. two drives with {fault} from second {FAULT_AT_S} on, the same seed, without and with the governor")
-    drives = {}
+    print(f"\n3. two drives with {fault} from second {FAULT_AT_S} on, the same seed, without and with the governor")
+    runs = []
     for mode in ("off", "stop"):
-        with tempfile.TemporaryDirectory(prefix="donkey_aicc_demo_") as folder:
-            car = create_car(Path(folder) / "mycar")
-            limits = f"AICC_GOVERNOR = {mode!r}\nAICC_SIM_PUT_BACK = False\nMAX_LOOPS = {PAIR_LOOPS}\n"
-            with open(car / "myconfig.py", "a", encoding="utf-8") as settings:
-                settings.write(SETTINGS + limits)
-            _drive(car, "--track", track_name, "--seed", str(seed), "--inject", f"{fault}@{FAULT_AT_S}s-")
-            drives[mode] = read_drive(_keep_tub(car, out / f"tub_governor_{mode}"))
-    without, with_governor = (story_of(drives[mode], track.half_width_m, RATE_HZ) for mode in ("off", "stop"))
-    said = told(without, with_governor, fault)
-    picture = out / "saved.png"
-    draw_pair(track, drives["off"].xy, drives["stop"].xy, round(FAULT_AT_S * RATE_HZ), f"{fault}, the same seed", picture)
+        limits = f"AICC_GOVERNOR = {mode!r}\nAICC_SIM_PUT_BACK = False\nMAX_LOOPS = {PAIR_LOOPS}\n"
+        options = ("--track", track, "--seed", str(seed), "--inject", f"{fault}@{FAULT_AT_S}s-")
+        runs.append(read_run(drive(out / f"tub_governor_{mode}", limits, *options)))
+    half_width_m = make_track(track).half_width_m
+    said = told(story_of(runs[0], half_width_m), story_of(runs[1], half_width_m), fault)
     for sentence in said:
         print(f"   {sentence}")
-    print(f"paths          {picture}")
+    print(write_html(runs, out / "saved.html"))
+    print(write_picture(runs, out / "saved.png", ("without governor", "with governor")))
     return said
 
 
-def _drive(car: Path, *options: str) -> None:
-    command = [sys.executable, "manage.py", "drive", "--headless", "--fast", *options]
-    finished = subprocess.run(command, cwd=car, capture_output=True, text=True, check=False)
-    if finished.returncode:
-        raise AiccError(f"`{' '.join(command)}` failed with exit code {finished.returncode}:\n{finished.stderr.strip()[-2000:]}")
-    for line in finished.stdout.splitlines():
-        if line.startswith("lap "):
-            print(f"   {line}")
-
-
-def _keep_tub(car: Path, target: Path) -> Path:
-    """Move the drive's tub out of the temporary car."""
-    found = sorted(path.parent for path in (car / "data").rglob("manifest.json"))
-    if len(found) != 1:
-        raise AiccError(f"the drive should have left one tub under {car / 'data'}, found {len(found)}")
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.move(found[0], target)
+def drive(target: Path, settings: str, *options: str) -> Path:
+    """A drive of a new car; its tub is moved to `target`."""
+    with tempfile.TemporaryDirectory(prefix="donkey_aicc_demo_") as folder:
+        car = create_car(Path(folder) / "mycar")
+        with open(car / "myconfig.py", "a", encoding="utf-8") as file:
+            file.write(SETTINGS + settings)
+        command = [sys.executable, "manage.py", "drive", "--headless", "--fast", *options]
+        done = subprocess.run(command, cwd=car, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise AiccError(f"`{' '.join(command)}` failed with exit code {done.returncode}:\n{done.stderr.strip()[-2000:]}")
+        for line in done.stdout.splitlines():
+            if line.startswith("lap "):
+                print(f"   {line}")
+        found = sorted(path.parent for path in (car / "data").rglob("manifest.json"))
+        if len(found) != 1:
+            raise AiccError(f"the drive should have left one tub under {car / 'data'}, found {len(found)}")
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.move(found[0], target)
     return target
 
 
-def _draw(drive: RecordedDrive, track_name: str, out: Path) -> None:
-    track = make_track(track_name)
-    draw_drive(track, drive.xy, np.abs(drive.cte_m), "|cte| m", out / "drive.png")
-    make_movie(drive, track, out / "drive.gif")
-
-
-def _print_summary(summary: dict[str, Any], drive: RecordedDrive, out: Path) -> None:
+def _print_summary(summary: dict[str, Any], run: Run, written: list[str]) -> None:
     laps = ", ".join(f"{seconds:.2f}" for seconds in summary["lap_times_s"])
-    print(f"\nlap times      {laps} s (simulated)")
-    print(f"mean |cte|     {summary['mean_abs_cte_m']:.3f} m (largest {summary['max_abs_cte_m']:.3f} m)")
-    print("speed          simulated in lock step, every score inside the loop; how fast your computer is: donkey-aicc doctor")
-    print(f"tub            {out / 'tub'} ({len(drive)} records)")
-    print(f"drive picture  {out / 'drive.png'}")
-    print(f"movie          {out / 'drive.gif'}")
-
-
-def _print_timeline(timeline: Timeline, out: Path) -> None:
-    print(f"timeline       {out / 'timeline.png'}\n")
-    print(f"{'':<10}{'certainty':>10}{'raw':>8}{'rho':>8}{'delta':>8}{'|cte| m':>10}")
-    for name, certainty, raw, rho, delta, cte_m in summary_rows(timeline):
-        print(f"{name:<10}{certainty:>10.2f}{raw:>8.2f}{rho:>8.2f}{delta:>8.2f}{cte_m:>10.2f}")
+    print(f"\nlap times   {laps} s (simulated)")
+    print(f"mean |cte|  {summary['mean_abs_cte_m']:.3f} m (largest {summary['max_abs_cte_m']:.3f} m)")
+    print("speed       simulated in lock step, every score inside the loop; how fast your computer is: donkey-aicc doctor\n")
+    print("\n".join(written))
+    print(f"\n{'':<10}" + "".join(f"{name:>11}" for name in COLUMNS))
+    for name, means in mean_rows(run):
+        print(f"{name:<10}" + "".join(f"{mean:>11.2f}" for mean in means))
     print("\nCertainty is max(c, 1 - c) of the calibrated confidence: 1 is sure either way, 0.5 means it cannot tell.")
     print(f"after: the {MEMORY_S:.0f} s behind each fault, in which rho and delta still see it")

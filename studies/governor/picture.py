@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.demo.timelines import WITH, WITHOUT, draw_lane
 from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.files import atomic_path
+from donkey_aicc.replay.drive_picture import draw_lane
 from donkey_aicc.simulator.tracks import make_track
 from studies.governor.rivals import OFF, OURS
 from studies.governor.table import SEVERE
+
+WITHOUT, WITH = "#d1495b", "#12355b"
 
 
 def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path) -> None:
@@ -19,10 +21,12 @@ def draw_paths(drives: Sequence[Mapping[str, Any]], track: str, path: Path) -> N
     from matplotlib.figure import Figure
 
     by_case = {(d["case"]["governor"], d["case"]["protocol"], d["case"]["severity"], d["case"]["seed"]): d for d in drives}
-    figure = Figure(figsize=(11, 7.5), layout="constrained")
+    figure, lane = Figure(figsize=(11, 7.5), layout="constrained"), make_track(track)
     handles: tuple[list[Any], list[Any]] = ([], [])
     for axis, protocol in zip(figure.subplots(2, 2).ravel(), PROTOCOLS, strict=True):
-        draw_lane(axis, make_track(track))
+        draw_lane(axis, lane.centreline, lane.half_width_m)
+        axis.set_aspect("equal")
+        axis.axis("off")
         pair = _pair(by_case, protocol)
         axis.set_title(protocol.capitalize() + ("" if pair else ": no drive left the lane"), fontsize=11)
         if pair is None:
