@@ -12,7 +12,7 @@ present = {package: folder for package, folder in SHIPPED.items() if (HERE / fol
 version = re.search(r'^__version__ = "(.+)"$', (HERE / "donkey_aicc/__init__.py").read_text(encoding="utf-8"), re.MULTILINE)[1]
 
 # A car needs none of these: what it drives with runs on ONNX Runtime.
-TRAIN = ["torch>=2.3,<3", "scikit-learn>=1.4", "matplotlib>=3.8", "joblib>=1.3"]
+TRAIN = ["torch>=2.3,<3", "scikit-learn>=1.4", "matplotlib>=3.8", "joblib>=1.3", "jinja2>=3.1", "imageio-ffmpeg>=0.5"]
 GYM = ["gymnasium>=1.0,<2"]
 
 setup(
