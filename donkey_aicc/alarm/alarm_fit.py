@@ -12,10 +12,11 @@ from donkey_aicc.alarm.sign_scales import SignScales
 from donkey_aicc.alarm.signs import SignSettings, fit_reaction, table_signs
 from donkey_aicc.alarm.table_alarm import TableEvidence, check_on, piece_maxima, table_evidence
 from donkey_aicc.errors import AiccError
-from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.frame_stats import FRAME_STATS
+from donkey_aicc.scoring.score_table import ScoreTable, concatenate
 from donkey_aicc.scoring.statistics import ScoreStatistics
 
-WATCH_CHANCE, DANGER_CHANCE = 0.2, 0.01  # wanted, of a false alarm per nominal piece
+WATCH_CHANCE, DANGER_CHANCE = 0.1, 0.01  # wanted, of a false alarm per nominal piece
 MISSED_DEPARTURES = 0.1  # share of the driven departures whose hazard may stay below `stop_hazard`
 AHEAD_FRAMES = (20, 60)  # before a departure: where its hazard must have shown itself
 LEAST_HAZARD_UNIT = 0.5
@@ -28,9 +29,12 @@ LUCK = 0.1  # a promise that the drives kept aside break with less than this cha
 class NominalDrives:
     """Nominal drives besides the calibration drives, and what a promise is counted in.
 
+    seen: the drives that the nets were trained on. How a car's light and steering wander has nothing to do with the nets, and
+    there are four times as many of them as of calibration drives; what the nets know better there is levelled first.
     fresh: only for the thresholds. aside: nothing is fitted on them, they check the promise.
     """
 
+    seen: ScoreTable | None = None
     fresh: ScoreTable | None = None
     aside: ScoreTable | None = None
     piece: Piece = Piece()
@@ -46,11 +50,14 @@ def fit_alarm(
 ) -> AlarmModel:
     """nominal: calibration drives; driven: drives under D_aug faults.
 
-    Without fresh drives every piece of the calibration drives is judged by scales from the others, and these scores set the
+    Without fresh drives every piece of the nominal drives is judged by scales from the others, and these scores set the
     thresholds.
     """
     others = others or NominalDrives()
     piece, fresh = others.piece, others.fresh
+    measured = len(nominal)
+    if others.seen is not None:
+        nominal = concatenate([nominal, levelled(others.seen, nominal)])
     pieces = piece_numbers(nominal, piece.frames)
     if pieces.max(initial=0) < 1:
         raise AiccError(
@@ -82,7 +89,7 @@ def fit_alarm(
         note=note,
     )
     if fresh is None:
-        largest = _left_out_maxima(nominal, pieces, further, statistics, model)
+        largest = _left_out_maxima(nominal, measured, pieces, further, statistics, model)
     else:
         held = table_evidence(fresh, statistics, settings, scales)
         largest = piece_maxima(fresh, model.score(held.evidence), held.departs, piece.frames)
@@ -97,16 +104,24 @@ def fit_alarm(
 
 
 def _left_out_maxima(
-    nominal: ScoreTable, pieces: np.ndarray, further: list[ScoreTable], statistics: ScoreStatistics, model: AlarmModel
+    nominal: ScoreTable,
+    measured: int,
+    pieces: np.ndarray,
+    further: list[ScoreTable],
+    statistics: ScoreStatistics,
+    model: AlarmModel,
 ) -> np.ndarray:
-    """(pieces,) largest persistent score of each, by scores and scales that it had no part in."""
+    """(pieces,) largest persistent score of each, by scores and scales that it had no part in.
+
+    measured: rows at the beginning that the statistics rest on.
+    """
     count = int(pieces.max()) + 1
     folds = np.arange(count) * min(FOLDS, count) // count  # neighbours in one fold: they resemble each other
     largest = np.zeros(count)
     for fold in range(int(folds.max()) + 1):
         out = folds[pieces] == fold
         try:
-            own = ScoreStatistics.fit(nominal.select(~out))
+            own = ScoreStatistics.fit(nominal.select(np.flatnonzero(~out[:measured])))
             scales = _fit_scales([nominal, *further], own, model.signs, model.piece, without=out)
         except AiccError:  # so little data that the others alone have no scale
             own, scales = statistics, model.scales
@@ -115,6 +130,16 @@ def _left_out_maxima(
         mine = piece_maxima(nominal, score, found.departs, model.piece.frames)
         largest = np.where(folds == fold, mine, largest)
     return largest
+
+
+def levelled(seen: ScoreTable, nominal: ScoreTable) -> ScoreTable:
+    """The drives of the training as if the nets had not seen them: errors at the level of the calibration drives."""
+    if not (np.isfinite(seen.frame_stats).any() and np.isfinite(seen.rho_raw).any()):
+        return seen
+    stats, column = seen.frame_stats.copy(), FRAME_STATS.index("log_error")
+    better = [float(np.nanmedian(np.log(np.maximum(table.rho_raw, 1e-12)))) for table in (nominal, seen)]
+    stats[:, column] += np.nanmedian(nominal.frame_stats[:, column]) - np.nanmedian(stats[:, column])
+    return replace(seen, frame_stats=stats, rho_raw=(seen.rho_raw * np.exp(better[0] - better[1])).astype(seen.rho_raw.dtype))
 
 
 def _hold_to(model: AlarmModel, checked: Checked) -> AlarmModel:

@@ -125,5 +125,5 @@ def _with_picture(signs: np.ndarray, cloud: MahalanobisScore | None, shift: np.n
     """(L, S) less the shift, with the distance of the picture's signs from the nominal cloud: it sees what none shows alone."""
     filled = np.array(signs, dtype=np.float64) - shift
     if cloud is not None:
-        filled[:, PICTURE] = cloud.distance(filled[:, :PICTURE]) - np.broadcast_to(shift, filled.shape)[:, PICTURE]
+        filled[:, PICTURE] = np.log1p(cloud.distance(filled[:, :PICTURE])) - np.broadcast_to(shift, filled.shape)[:, PICTURE]
     return filled

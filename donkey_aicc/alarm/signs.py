@@ -38,14 +38,14 @@ class Sign:
 
 SIGNS = (
     # Logarithms, so 0.2 is a fifth. Another day at the same window moves light and contrast of a self-exposing camera by that.
-    Sign("log_error", 0.1, two_sided=True, day=0.7),
-    Sign("light", 0.1, two_sided=True, day=0.5),
-    Sign("contrast", 0.1, two_sided=True, day=0.4),
-    Sign("sharpness", 0.1, two_sided=True, day=0.4),
-    Sign("colour", 0.15, two_sided=True, day=0.6),
-    Sign("picture", 0.5, day=2.0),  # the five above together: filled in by SignScales, which knows how they go together
-    Sign("motion", 0.1, two_sided=True, rolling=True, day=0.3),
-    Sign("repeated", 0.05),  # one frame of a window
+    Sign("log_error", 0.2, two_sided=True, day=0.7),
+    Sign("light", 0.15, two_sided=True, day=0.5),
+    Sign("contrast", 0.15, two_sided=True, day=0.4),
+    Sign("sharpness", 0.15, two_sided=True, day=0.4),
+    Sign("colour", 0.2, two_sided=True, day=0.6),
+    Sign("picture", 0.2, day=0.7),  # the five above together: filled in by SignScales, which knows how they go together
+    Sign("motion", 0.2, two_sided=True, rolling=True, day=0.3),
+    Sign("repeated", 0.25),  # one frame of a window is nothing
     Sign("jerk", 0.01),
     Sign("reaction", 0.05, rolling=True, day=0.2),
     # The drives that set the scale also set what is nominal for these four, and look too good to themselves: hence high floors,

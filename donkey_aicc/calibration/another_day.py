@@ -27,6 +27,6 @@ def what_it_buys(bundle: "Bundle", nominal: ScoreTable, added: ScoreTable, other
     said = []
     for words, table in (("without the added drives", nominal), ("with the first half of them", concatenate([nominal, first]))):
         statistics = ScoreStatistics.fit(table)
-        found = check_on(fit_alarm(table, statistics, NominalDrives(piece=others.piece)), second, statistics)
+        found = check_on(fit_alarm(table, statistics, NominalDrives(seen=others.seen, piece=others.piece)), second, statistics)
         said.append(f"added drives, judged on their second half, {words}: {found.statement()}")
     return said

@@ -89,10 +89,17 @@ def run(args: argparse.Namespace) -> int:
 
     cheap = settings.at_grade(LIGHT)  # the alarm does not look ahead
     fresh = scored(args.alarm_drives, "scoring drives for the alarm", cheap, driving_only=True)
-    kept = calibration_drives(bundle, loaded.sequences, side="test")  # the promise is checked on them, nothing is fitted
-    aside = score(bundle, kept, settings=cheap, workers=args.workers, title="scoring drives kept aside") if kept else None
+
+    def side(names: tuple[str, ...], title: str, settings: ScoreSettings) -> Any:
+        chosen = [
+            drive for name in names if manifest.split.get(name) for drive in calibration_drives(bundle, loaded.sequences, name)
+        ]
+        return score(bundle, chosen, settings=settings, workers=args.workers, title=title) if chosen else None
+
+    aside = side(("test",), "scoring drives kept aside", cheap)  # the promise is checked on them, nothing is fitted
+    seen = side(("train", "validation"), "scoring drives of the training for the alarm", replace(cheap, views=1))
     lap = find_lap(loaded.sequences)
-    others = NominalDrives(fresh, aside, Piece(lap.frames, lap.seconds, lap=True) if lap else Piece())
+    others = NominalDrives(seen, fresh, aside, Piece(lap.frames, lap.seconds, lap=True) if lap else Piece())
     if args.add:
         options["labels_csv"] = None  # it speaks of the tubs the bundle was trained on
         added = scored(args.add, "scoring added drives", settings, driving_only=True)
