@@ -77,6 +77,7 @@ def interval_cell(values: np.ndarray, sequences: int) -> dict[str, object]:
 
 
 LOWER, HIGHER = "lower", "higher"
+NAMED_ROWS = 4  # more are counted
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,22 @@ class Table:
         number = row.values.get(column.key, Value()).number
         return row.ranked and number is not None and self.best.get(column.key) == round(number, column.digits)
 
+    def rows_by_group(self) -> dict[str, list[Row]]:
+        """Each group once, with all its rows."""
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.group, []).append(row)
+        return found
+
+    def reasons(self) -> dict[str, str]:
+        """Why cells are empty: each reason once, with the rows it belongs to."""
+        found: dict[str, list[str]] = {}
+        for row in self.rows:
+            for value in row.values.values():
+                if value.number is None and not value.text and value.reason and value.reason != "not measured":
+                    found.setdefault(value.reason, []).append(row.label)
+        return {reason: _named(list(dict.fromkeys(rows))) for reason, rows in found.items()}
+
     def to_csv(self) -> str:
         """Numbers as in results.json; a column with spreads gets a second one, named ..._std."""
         spread = {c.key for c in self.columns if any(row.values.get(c.key, Value()).spread is not None for row in self.rows)}
@@ -169,6 +186,10 @@ class Table:
                     line.append("" if value.spread is None else value.spread)
             writer.writerow(line)
         return out.getvalue()
+
+
+def _named(rows: Sequence[str]) -> str:
+    return ", ".join(rows) if len(rows) <= NAMED_ROWS else f"{rows[0]}, {rows[1]} and {len(rows) - 2} others"
 
 
 ByCondition = Mapping[str, Mapping[str, float]]  # row -> condition (or horizon) -> number; "mean" is over the protocols

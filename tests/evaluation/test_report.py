@@ -58,7 +58,7 @@ def test_page_contains_every_table_and_figure_and_nothing_from_outside(report, r
         assert f'id="figure-{figure.name}"' in page
         assert (report / "figures" / f"{figure.name}.png").is_file() and (report / "figures" / f"{figure.name}.svg").is_file()
     for statement in results["summary"]:
-        assert statement["text"].split("(")[0].replace("'", "&#x27;") in page
+        assert statement["text"].split("(")[0].replace("'", "&#39;") in page
     assert not re.search(r'(src|href)="(?!#|data:)', page) and page.count("<script>") == page.count("<script") == 1
     assert 'name="viewport"' in page and "prefers-color-scheme: dark" in page
 
