@@ -55,6 +55,10 @@
 # AICC_MARK_BUTTON = None
 # AICC_MARK_JOYSTICK_BUTTON = None
 
+# |cte| at which the car has left its lane, in the unit of its cte: the Unity simulator does not tell how wide its lanes are.
+# None: as we know the scene (generated_road, generated_track); without a width no departure is known. More: docs/unity.md.
+# AICC_LANE_HALF_WIDTH = None
+
 # ---- The cockpit: http://<car>:8887/aicc -------------------------------------------------------------------------
 # Shows what the monitor thinks. Anyone with the token can also inject faults, mark frames and change modes. Every start prints
 # the token as a link and a QR code. Set a fixed token (8 or more letters and digits) to keep the same link.
@@ -96,4 +100,4 @@
 # IMAGE_H = 120
 # DRIVE_LOOP_HZ = 20
 # WEB_CONTROL_PORT = 8887
-# DONKEY_GYM = False             # True: donkeycar's Unity simulator
+# DONKEY_GYM = False             # True: donkeycar's Unity simulator, or donkey-aicc sim-server; docs/unity.md

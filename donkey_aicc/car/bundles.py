@@ -1,10 +1,14 @@
 """Bundles by name or folder, and whether one fits the car it is put on."""
 
 from pathlib import Path
+from typing import Any
 
+from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.manifest import MANIFEST, WEIGHT_FILES, Manifest, read_manifest
 from donkey_aicc.resources import models_dir
+from donkey_aicc.simulator.unity_scenes import scene_of_env
+from donkey_aicc.tubs.home import EMBEDDED, REAL_CAR, is_at_home, unity_scene
 
 WITHOUT = "without a bundle there is no monitor: no scores, no confidence, no alarm; faults, marks and the cockpit work"
 
@@ -33,9 +37,21 @@ def known_bundle(name: str) -> Manifest:
     return read_manifest(bundle_path(name))
 
 
-def trained_in_simulator(manifest: Manifest) -> bool:
-    """Whether the drives behind the bundle are a simulator's; bundles of our own study say so by their `experiment`."""
-    return "experiment" in manifest.data or bool(manifest.data.get("simulated"))
+def homes_of(manifest: Manifest) -> list[str]:
+    """In which worlds its drives were driven; none where it does not say. Bundles of our own study have an `experiment`."""
+    if "experiment" in manifest.data:
+        return [EMBEDDED]
+    said = manifest.data.get("homes")
+    return [str(home) for home in said] if isinstance(said, list) else []
+
+
+def home_of_car(config: AiccConfig, cfg: Any) -> str:
+    """The world that a car with these settings drives in."""
+    if config.sim:
+        return EMBEDDED
+    return (
+        unity_scene(scene_of_env(str(getattr(cfg, "DONKEY_GYM_ENV_NAME", "")))) if getattr(cfg, "DONKEY_GYM", False) else REAL_CAR
+    )
 
 
 def safe_in_words(manifest: Manifest) -> str:
@@ -44,16 +60,17 @@ def safe_in_words(manifest: Manifest) -> str:
         return ""
     if manifest.tau is None:
         return "as labelled in its training"
-    if not trained_in_simulator(manifest):
+    if homes_of(manifest) != [EMBEDDED]:
         return f"cte within {manifest.tau:.3g} of {manifest.cte_centre:.3g}"
     return f"within {100 * manifest.tau:.0f} cm of the centre"
 
 
-def simulator_warning(name: str, manifest: Manifest) -> str | None:
-    """What to say when this bundle goes on a real car; None if it was not trained in a simulator."""
-    if not trained_in_simulator(manifest):
+def foreign_warning(name: str, manifest: Manifest, here: str) -> str | None:
+    """What to say when this bundle is to judge drives in another world than its own; None if it is at home."""
+    homes = homes_of(manifest)
+    if not homes or is_at_home(homes, here):
         return None
     return (
-        f"WARNING: the bundle {name} was trained in the simulator. On a real car its scores and its confidence mean nothing: "
-        "record drives of your own and train one (donkey-aicc train), or set AICC_BUNDLE = None"
+        f"WARNING: the bundle {name} was trained in {' and '.join(homes)}, and this is {here}. Its scores and its confidence "
+        "mean nothing here: record drives of your own and train one (donkey-aicc train), or set AICC_BUNDLE = None"
     )

@@ -81,7 +81,7 @@ def _mark(car: Assembly, attended: Callable[[], bool]) -> tuple[Callable[[], Non
 
 def _about(car: Assembly, monitor: "Monitor | None", controls: Controls) -> dict[str, Any]:
     """What does not change during a drive."""
-    from donkey_aicc.car.bundles import safe_in_words, simulator_warning
+    from donkey_aicc.car.bundles import foreign_warning, home_of_car, safe_in_words
     from donkey_aicc.scoring.score_table import FEATURE_NAMES
 
     known: dict[str, Any] = {
@@ -101,7 +101,8 @@ def _about(car: Assembly, monitor: "Monitor | None", controls: Controls) -> dict
         known["horizons"] = list(monitor.bundle.horizons) if monitor.bundle.has_predictor else []
         known["safe"] = safe_in_words(monitor.bundle.manifest)
         known["features"] = list(FEATURE_NAMES)
-        known["foreign"] = not car.simulated and simulator_warning(known["monitor"], monitor.bundle.manifest) is not None
+        here = home_of_car(car.config, car.cfg)
+        known["foreign"] = foreign_warning(known["monitor"], monitor.bundle.manifest, here)
     if car.config.sim:
         from donkey_aicc.simulator.tracks import make_track
 

@@ -81,6 +81,9 @@ class AiccConfig:
     frozen_s: float = setting(
         0.5, "seconds without a new picture after which the camera counts as frozen", at_least=0.05, at_most=60.0
     )
+    lane_half_width: float | None = setting(
+        None, "|cte| at which the car has left its lane, in the unit of its cte; None: as the simulator has it", at_least=1e-6
+    )
     governor: str = setting(
         "off", "what the governor does at an alarm: nothing, say so, slow down or stop", choices=("off", "advise", "slow", "stop")
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from donkey_aicc.car.bundles import WITHOUT, bundle_path, simulator_warning
+from donkey_aicc.car.bundles import WITHOUT, bundle_path, foreign_warning
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.car.generation import dead_drive_page
 from donkey_aicc.errors import AiccError
@@ -75,7 +75,7 @@ def read_car(folder: Path) -> tuple[Any, AiccConfig, Check]:
     return cfg, config, Check("car", True, f"{folder.resolve()}, {cfg.DRIVE_LOOP_HZ:g} loops a second")
 
 
-def check_monitor(config: AiccConfig, hz: float, simulated: bool) -> list[Check]:
+def check_monitor(config: AiccConfig, hz: float, here: str) -> list[Check]:
     """The bundle, what runs it, and what of a tick is left on this computer."""
     from donkey_aicc.calibration.calibrator_file import fitted_grades, score_settings
     from donkey_aicc.nets.runtime import BundleFolder, open_runtime
@@ -96,7 +96,7 @@ def check_monitor(config: AiccConfig, hz: float, simulated: bool) -> list[Check]
     advice = "" if calibrated else f"confidence stays at 0.5 or below; run: donkey-aicc calibrate --bundle {path} --data TUBS"
     if runtime.name == TORCH:
         advice = advice or f"faster and without torch after: donkey-aicc export {path}"
-    wrong = None if simulated else simulator_warning(path.name, bundle.manifest)
+    wrong = foreign_warning(path.name, bundle.manifest, here)
     named = ", ".join(every) + (f", fixed to {config.grade} by AICC_GRADE" if config.grade is not None else "")
     checks = [Check("bundle", calibrated and not wrong, f"{path} on {runtime.name}, grades {named}", wrong or advice)]
     return [*checks, *check_speed(runtime, grades, hz)]

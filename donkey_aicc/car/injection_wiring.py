@@ -28,7 +28,7 @@ def make_injection(car: Assembly) -> "InjectionControl | None":
     if not (schedule or web or by_joystick):
         return None
     if any(episode.unit == "lap" for episode in schedule) and not any(channels.LAP in entry["outputs"] for entry in car.V.parts):
-        raise ConfigError(f"AICC_INJECT = {config.inject!r} waits for a lap, and only the embedded simulator counts laps")
+        raise ConfigError(f"AICC_INJECT = {config.inject!r} waits for a lap, and only simulators count laps")
     if not car.simulated:
         _check_real_car(car, web, by_joystick)
     with speaking_of("AICC_INJECT_PARAMETERS" if config.inject_parameters else "AICC_INJECT"):

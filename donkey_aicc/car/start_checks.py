@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.car.assembly import Assembly
-from donkey_aicc.car.bundles import simulator_warning
+from donkey_aicc.car.bundles import foreign_warning, home_of_car
 from donkey_aicc.car.generation import dead_drive_page
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.tubs.image_file import OK, decode_image_file
@@ -206,8 +206,8 @@ def check_tub_takes(car: Assembly, inputs: list[str]) -> None:
 def say_at_start(car: Assembly, injection: "InjectionControl | None", monitor: "Monitor | None") -> None:
     """Print the line, and a warning where the monitor does not fit the car."""
     print("donkey_aicc: " + "; ".join([_monitor(monitor), _injection(car, injection), *car.said]), flush=True)
-    if monitor is not None and not car.simulated:
-        warning = simulator_warning(monitor.bundle.path.name, monitor.bundle.manifest)
+    if monitor is not None:
+        warning = foreign_warning(monitor.bundle.path.name, monitor.bundle.manifest, home_of_car(car.config, car.cfg))
         if warning is not None:
             print(warning, flush=True)
     if (page := dead_drive_page()) is not None and any(type(e["part"]).__name__ == "LocalWebController" for e in car.V.parts):

@@ -34,6 +34,7 @@ from donkey_aicc.car.start_checks import (
     plain_errors,
     say_at_start,
 )
+from donkey_aicc.car.unity_wiring import add_unity
 from donkey_aicc.parts.guarded_tub import GuardedTub
 from donkey_aicc.parts.safety_governor import CommandLimits
 from donkey_aicc.plugins import load_plugins
@@ -58,6 +59,7 @@ def add_aicc(
     shorten_profile(V)
     steady_loop(V)
     car.recorded |= SENT_CHANNELS | (SIM_CHANNELS if car.config.sim else {})
+    add_unity(car)
     injection = make_injection(car)
     monitor = load_monitor(car)
     with inserting_at(V, after_camera(V.parts)):

@@ -16,7 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.car import doctor_checks as doctor
+    from donkey_aicc.car.bundles import home_of_car
     from donkey_aicc.errors import ConfigError
+    from donkey_aicc.tubs.home import EMBEDDED, REAL_CAR
 
     if args.hz is not None and not args.hz > 0.0:
         raise ConfigError(f"--hz must be > 0, got {args.hz}")
@@ -24,11 +26,11 @@ def run(args: argparse.Namespace) -> int:
     cfg, config, car = doctor.read_car(folder)
     given = {"bundle": args.bundle, "runtime": args.runtime}
     config = replace(config, **{name: value for name, value in given.items() if value is not None})
-    simulated = config.sim or bool(getattr(cfg, "DONKEY_GYM", False)) or not hasattr(cfg, "CAMERA_TYPE")
-    checks = [doctor.check_versions(), car, *doctor.check_monitor(config, args.hz or float(cfg.DRIVE_LOOP_HZ), simulated)]
+    here = home_of_car(config, cfg) if hasattr(cfg, "CAMERA_TYPE") else EMBEDDED
+    checks = [doctor.check_versions(), car, *doctor.check_monitor(config, args.hz or float(cfg.DRIVE_LOOP_HZ), here)]
     checks += [
         doctor.check_tubs(Path(cfg.DATA_PATH)),
-        *doctor.check_devices(cfg, config.sim, _devices),
+        *doctor.check_devices(cfg, here != REAL_CAR, _devices),
         doctor.check_drive_page(),
     ]
     ready = all(check.ok for check in checks)

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from donkey_aicc.car.bundles import bundle_path, known_bundle, trained_in_simulator
+from donkey_aicc.car.bundles import bundle_path, homes_of, known_bundle
 from donkey_aicc.errors import DAMAGE, AiccError, printable
 from donkey_aicc.nets.manifest import CALIBRATOR, MANIFEST, Manifest
 
@@ -69,7 +69,8 @@ def _data(manifest: Manifest) -> str:
     labels = manifest.data.get("labels") or manifest.data.get("label_source", "unknown")
     file = manifest.data.get("label_file", {})
     labels += f" ({file['name']}, sha256 {file['sha256'][:12]})" if file else ""
-    where = "simulator: " if trained_in_simulator(manifest) else ""
+    homes = homes_of(manifest)
+    where = f"{' and '.join(homes)}: " if homes else ""
     return f"{where}{named}; labels {labels}; split {manifest.data.get('split', {}).get('mode', 'session')}"
 
 

@@ -75,7 +75,8 @@ def _settings(file: Path, change) -> dict[Path, tuple[bytes, bytes]]:
 
 def _bundle(args: argparse.Namespace, is_new: bool) -> str | None:
     """The bundle's name or folder as myconfig.py shall have it; None for none. Asks where somebody can answer."""
-    from donkey_aicc.car.bundles import WITHOUT, known_bundle, shipped_bundles, simulator_warning
+    from donkey_aicc.car.bundles import WITHOUT, homes_of, known_bundle, shipped_bundles
+    from donkey_aicc.tubs.home import REAL_CAR
 
     chosen = args.bundle
     if chosen is None and is_new and not args.yes and sys.stdin.isatty():
@@ -86,9 +87,9 @@ def _bundle(args: argparse.Namespace, is_new: bool) -> str | None:
         if is_new:
             print(f"AICC_BUNDLE stays None: {WITHOUT}. Choose one later with --bundle or in myconfig.py.")
         return None
-    warning = simulator_warning(chosen, known_bundle(chosen))
-    if warning is not None:
-        print(warning)
+    homes = homes_of(known_bundle(chosen))
+    if homes and homes != [REAL_CAR]:
+        print(f"WARNING: the bundle {chosen} was trained in {' and '.join(homes)}: anywhere else its scores mean nothing")
     return chosen if chosen in shipped_bundles() else str(Path(chosen).expanduser().resolve())
 
 

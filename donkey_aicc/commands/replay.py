@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from donkey_aicc.replay.pictures import Heat
     from donkey_aicc.replay.run import Run
 
-FOREIGN = "this bundle was trained in the simulator: about the drive of a real car its numbers mean nothing"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tub", metavar="TUB", help="tub folder, version 1 or 2, of any car; never changed")
@@ -101,13 +99,13 @@ def _load_one(
         if args.grade:
             raise ConfigError(f"--grade {args.grade} needs --bundle: recorded scores have the grade that the car chose")
         return require_scores(run), None
-    from donkey_aicc.car.bundles import bundle_path, safe_in_words, trained_in_simulator
+    from donkey_aicc.car.bundles import bundle_path, foreign_warning, safe_in_words
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.replay.pictures import Heat
 
     bundle = Bundle.load(bundle_path(bundle_name))
-    if trained_in_simulator(bundle.manifest) and run.track is None:
-        run = replace(run, notes=(*run.notes, FOREIGN))
+    if (foreign := foreign_warning(bundle_name, bundle.manifest, run.home)) is not None:
+        run = replace(run, notes=(*run.notes, foreign))
     scored = score_run(run, bundle, args.cache_dir, args.grade)
     return replace(scored, safe=safe_in_words(bundle.manifest)), Heat.of(bundle)
 

@@ -5,7 +5,6 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from donkey_aicc.channels import LOCATION
 from donkey_aicc.commands.label_arguments import add_label_arguments, label_options
 
 if TYPE_CHECKING:
@@ -130,7 +129,6 @@ def _origin(args: argparse.Namespace, loaded: "LoadedData") -> dict[str, Any]:
     found["labels"] = "none" if args.no_labels else ", ".join(sorted({tub.label_source for tub in loaded.report.tubs}))
     if args.labels and not args.no_labels:
         found["label_file"] = {"name": Path(args.labels).name, "sha256": sha256_of(Path(args.labels))}
-    # Only simulators record where the car is: a bundle of such tubs says nothing about a real car, and is marked.
-    found["simulated"] = any(set(LOCATION) & set(tub.keys) for tub in loaded.report.tubs)
+    found["homes"] = sorted({tub.home for tub in loaded.report.tubs})
     found["not_driving"] = sum(tub.not_driving for tub in loaded.report.tubs)
     return found

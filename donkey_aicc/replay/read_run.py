@@ -15,6 +15,7 @@ from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.simulator.tracks import make_track
 from donkey_aicc.tubs.drive import make_drive
 from donkey_aicc.tubs.find_tubs import find_tubs, read_tub
+from donkey_aicc.tubs.home import home_of_tub
 from donkey_aicc.tubs.labels import departed_frames
 from donkey_aicc.tubs.telemetry import Telemetry, read_commands, read_telemetry
 from donkey_aicc.tubs.timeline import ASSUMED_RATE_HZ, read_times
@@ -68,6 +69,7 @@ def read_run(path: str | Path) -> Run:
         horizons=horizons,
         notes=notes,
         track=_track(contents),
+        home=home_of_tub(contents.metadata, {key for record in records[:1] for key in record.values}),
         safe=text(contents.metadata.get("safe"))[:LONGEST_TEXT],
         scores_from="recorded during the drive" if any(name in kept for name in SCORE_COLUMNS) else "",
     )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import AiccError
+from donkey_aicc.tubs.home import REAL_CAR
 
 SCORE_COLUMNS = ("p_safe", "p_tta", "confidence", "rho", "delta")
 VECTORS = ("p_safe", "p_tta", "confidence", "hazard", "stays")  # one number per horizon
@@ -35,6 +36,7 @@ class Run:
     track: dict[str, Any] | None = None  # {"points": [[x, y]], "half_width_m"} where it is known
     safe: str = ""  # for people: what the bundle behind the scores calls safe
     scores_from: str = ""  # for people: where the scores come from
+    home: str = REAL_CAR  # the world it was driven in
     notes: tuple[str, ...] = field(default=())
 
     def __len__(self) -> int:

@@ -12,6 +12,7 @@ from donkey_aicc.tubs.drive import Drive, make_drive
 from donkey_aicc.tubs.find_tubs import read_tub
 from donkey_aicc.tubs.frame_cache import Frames, load_frames
 from donkey_aicc.tubs.health import TubHealth
+from donkey_aicc.tubs.home import home_of_tub
 from donkey_aicc.tubs.image_file import OK, STATUS_NAMES
 from donkey_aicc.tubs.telemetry import NONE, Commands, Telemetry, read_commands, read_telemetry
 from donkey_aicc.tubs.timeline import COMMAND, DELETED, IMAGE, backward_steps, find_runs, rate_and_jitter, read_times
@@ -112,6 +113,7 @@ def _describe(
     health.usable = sum(sequence["frames"] for sequence in health.sequences)
     health.sessions = len({record.session for record in contents.records})
     health.keys = dict(Counter(chain.from_iterable(record.values for record in contents.records)))
+    health.home = home_of_tub(contents.metadata, health.keys)
     health.action_sources = dict(Counter(commands.source[live].tolist()).most_common())
     health.protocols = dict(Counter(telemetry.protocol[live].tolist()).most_common())
     kinds = Counter(map(tuple, frames.shape[live & (frames.status == OK)].tolist()))

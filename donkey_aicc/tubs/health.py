@@ -35,6 +35,7 @@ class TubHealth:
     keys: dict[str, int] = field(default_factory=dict)  # recorded key -> records that have it
     action_sources: dict[str, int] = field(default_factory=dict)
     protocols: dict[str, int] = field(default_factory=dict)  # '' -> nominal records
+    home: str = ""  # the world it was driven in
     label_source: str = "none"
     labelled: int = 0
     safe_share: float = math.nan

@@ -133,7 +133,7 @@ def test_settings_of_ours_are_in_the_cars_own_myconfig(donkey_car, capsys):
     before = file.read_text()
     assert install(donkey_car, "--yes", "--bundle", "reference") == 0
     said = capsys.readouterr().out
-    assert "WARNING: the bundle reference was trained in the simulator" in said
+    assert "WARNING: the bundle reference was trained in the embedded simulator" in said
     assert (
         "our AICC_* settings as comments but for\n+AICC_BUNDLE = 'reference'\n" in said and "+# AICC_SCORER_THREADS" not in said
     )

@@ -4,7 +4,7 @@ import shutil
 import pytest
 import torch
 
-from donkey_aicc.car.bundles import bundle_path, simulator_warning
+from donkey_aicc.car.bundles import bundle_path, foreign_warning
 from donkey_aicc.cli import main
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.simulator.record_drives import plan_nominal, record
@@ -31,8 +31,8 @@ def test_tubs_in_bundle_out(tubs, tmp_path, capsys):
     assert manifest.data["tubs"] == sorted(path.name for path in tubs.iterdir()) and manifest.data["labels"] == "cte"
     said = capsys.readouterr().out
     assert "preset tiny" in said and "split session: by whole tub sessions; no frame left out" in said
-    assert f"data      simulator: {manifest.data['tubs'][0]}, " in said and "labels cte; split session" in said
-    assert "trained in the simulator" in simulator_warning("mine", manifest)
+    assert f"data      the embedded simulator: {manifest.data['tubs'][0]}, " in said and "labels cte; split session" in said
+    assert "was trained in the embedded simulator, and this is a real car" in foreign_warning("mine", manifest, "a real car")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car.bundles import safe_in_words
-from donkey_aicc.commands.replay import FOREIGN, _load_one
+from donkey_aicc.commands.replay import _load_one
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.replay.pictures import Heat
@@ -121,8 +121,8 @@ def test_a_simulators_bundle_on_another_cars_drive_is_said(scored, tmp_path):
     assert "simulator" not in str(found.notes) and found.safe == safe_in_words(bundle.manifest) != ""
     simulated = shutil.copytree(bundle.path, tmp_path / "simulated")
     manifest = json.loads((simulated / "manifest.json").read_text())
-    (simulated / "manifest.json").write_text(json.dumps(manifest | {"data": {"simulated": True}}))
-    assert _load_one(args, str(run.tub), str(simulated), None)[0].notes[-1] == FOREIGN
+    (simulated / "manifest.json").write_text(json.dumps(manifest | {"data": {"homes": ["the embedded simulator"]}}))
+    assert _load_one(args, str(run.tub), str(simulated), None)[0].notes[-1].startswith("WARNING: the bundle")
 
 
 @pytest.mark.parametrize(("bundle_given", "said"), [(True, "no grade light, only full"), (False, "--grade light needs")])

@@ -49,6 +49,7 @@ function said(message) {
 function describe(given) {
   about = given;
   $("foreign").hidden = !given.foreign;
+  $("foreign").textContent = given.foreign || "";
   const steps = given.horizons || [];
   const lacks = given.monitor && !steps.length ? ["no confidence: trained without labels"] : [];
   $("car").textContent = [given.simulated ? "simulator" : "car", given.monitor ? `bundle ${given.monitor}` : "monitor off: set AICC_BUNDLE", ...lacks].join(" · ");
