@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable
 
 from donkey_aicc.alarm.alarm_policy import DANGER, LEVELS, NONE, WATCH
+from donkey_aicc.alarm.health import OK
 from donkey_aicc.alarm.timing import CRAWL_HOLD_S
 from donkey_aicc.errors import ConfigError, one_of
 
 OFF, ADVISE, SLOW, STOP = MODES = ("off", "advise", "slow", "stop")
 # What it says it does; with `advise` it only says what it would do.
 IDLE, FULL, SLOWED, STOPPED, WOULD_SLOW, WOULD_STOP = "off", "full", "slowed", "stopped", "would slow", "would stop"
+WAITING = "waiting"  # the monitor has seen nothing yet in this drive
 
 CRAWL_SHARE = 0.6  # of the usual throttle of nominal drives: slow enough to stay, fast enough not to stand
 _FREE, _CRAWL, _HALT = range(3)
@@ -23,7 +25,8 @@ class GovernorPolicy:
 
     watch: crawl. danger: crawl, and in mode `stop` halt if the hazard is at least `stop_hazard`, which without a hazard model is
     always. A halt stays until the alarm is at none **and** the driver has confirmed after that, or has driven himself in
-    between. It only ever lowers forward throttle: braking and reversing pass, and nothing is added.
+    between. It only ever lowers forward throttle: braking and reversing pass, and nothing is added. A mode that acts
+    holds the pilot until the monitor was healthy once in this drive.
     """
 
     def __init__(
@@ -35,6 +38,11 @@ class GovernorPolicy:
         self._crawl, self._stop_hazard, self._clock = CRAWL_SHARE * cruise, stop_hazard, clock
         one_of("governor mode", mode, MODES)
         self.mode = mode
+        self.begin()
+
+    def begin(self) -> None:
+        """Another drive."""
+        self._has_seen = False
         self.release()
 
     def set_mode(self, mode: str) -> None:
@@ -50,7 +58,7 @@ class GovernorPolicy:
         return self.mode in (SLOW, STOP)
 
     def release(self) -> None:
-        """As at the start of a drive."""
+        """Nothing holds the car but the wait for the monitor."""
         self._doing, self._held_until_s, self._level = _FREE, -1.0, NONE
 
     def confirm(self) -> bool:
@@ -60,13 +68,16 @@ class GovernorPolicy:
         self.release()
         return True
 
-    def step(self, level: str, near_hazard: float, throttle: float, human_drives: bool) -> tuple[float, str]:
+    def step(self, level: str, near_hazard: float, throttle: float, human_drives: bool, health: str = OK) -> tuple[float, str]:
         """One frame. An unknown level counts as watch: not knowing is no reason to stop, nor to go on as before."""
         now = self._clock()
+        self._has_seen = self._has_seen or health == OK
         if self.mode == OFF or human_drives:
             self.release()
             return throttle, IDLE
         self._level = level if level in LEVELS else WATCH
+        if self.acts and not self._has_seen:
+            return min(throttle, 0.0), WAITING
         self._decide(now, near_hazard)
         if self._doing == _FREE:
             return throttle, FULL

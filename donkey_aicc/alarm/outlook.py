@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from donkey_aicc.alarm.alarm_policy import DANGER, NONE, WATCH
-from donkey_aicc.alarm.governor_policy import SLOWED, STOPPED, WOULD_SLOW, WOULD_STOP
+from donkey_aicc.alarm.governor_policy import SLOWED, STOPPED, WAITING, WOULD_SLOW, WOULD_STOP
 
 MOST = {NONE: 1.0, WATCH: 0.9, DANGER: 0.5}  # what each level still allows
 
@@ -17,15 +17,14 @@ WELL, CAREFUL, BAD, BLIND = STATES = ("All well", "Careful", "Danger", "Monitor 
 _SEES_NOT = ("blind", "waiting")  # health that has no picture to judge
 
 LET_GO = '"Let it go on"'
-HELD_BY_HEALTH = "waiting"  # the governor's word until the monitor has seen something in this drive
 ADVICE = {
     STOPPED: f"The governor holds the car. Look after it; {LET_GO} works once the reason is gone.",
     SLOWED: "The governor slows the car.",
     WOULD_STOP: "The governor would stop the car now; in the mode advise it only says so.",
     WOULD_SLOW: "The governor would slow the car now; in the mode advise it only says so.",
-    HELD_BY_HEALTH: 'The governor holds the car until the monitor sees. "I know: advise for this drive" lets it go without.',
+    WAITING: 'The governor holds the car until the monitor sees. "I know: advise for this drive" lets it go without.',
 }
-HELD = (STOPPED, HELD_BY_HEALTH)
+HELD = (STOPPED, WAITING)
 
 
 def outlook(levels: np.ndarray, hazard: np.ndarray | None, confidence: np.ndarray | None) -> np.ndarray:

@@ -107,7 +107,8 @@ class SignScales:
         # Signs are logarithms, shares or standardised: a larger range would only keep the alarm silent. False for NaN.
         if not (np.abs(used) <= MOST_OF_A_SIGN).all() or not (used[1:] > 0.0).all():
             raise AiccError(f"the alarm's signs need a middle and ranges above 0, all up to {MOST_OF_A_SIGN:g}")
-        return cls(scales[0], scales[1], scales[2], cloud, frames, pieces)
+        floors = np.array([sign.floor for sign in SIGNS])
+        return cls(scales[0], np.maximum(scales[1], floors), np.maximum(scales[2], floors), cloud, frames, pieces)
 
 
 def _reach(extremes: np.ndarray) -> float:

@@ -3,6 +3,16 @@
 import itertools
 from collections.abc import Callable
 
+# Does the monitor see? (health.py)
+LOST_S = 0.25  # without any picture: one or two lost frames are nothing, a car at 2 m/s goes half a metre in this time
+FROZEN_S = 0.5  # without a new picture: slow cameras and a hiccup of the USB bus stay below, a lane is left in a second
+MEMORY_S = 1.0  # a picture that was there within it is not new: a buffer that is handed out round and round is shorter
+SHARE_S = 1.0  # over which usable pictures are counted: long enough for 10 of them at 10 Hz
+STANDING_START_S = 2.0  # from throttle to a picture that moves: ESC, motor and a heavy car need up to so much
+STANDS_S = 0.5  # without throttle: the next start is a standing one
+WELL_S = 0.5  # of unbroken sight until the monitor counts as well (again): by then every fast sign has its window
+WAIT_S = 3.0  # for the first sight of a drive: cameras and the scorer's thread need a second; later it is a fault
+
 CRAWL_HOLD_S = 1.0  # a crawl outlasts its evidence by so much: a car that hops helps nobody
 
 

@@ -20,7 +20,7 @@ from donkey_aicc.tubs.frame_cache import default_cache_dir
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
 
-CACHE_VERSION = 2  # raise when scoring changes
+CACHE_VERSION = 3  # raise when scoring changes
 MOST_KEPT = 20  # tables; the oldest go
 _COLUMNS = ("indices", "images", "actions", "safe", "cte", "protocol", "severity", "departed")
 

@@ -14,7 +14,6 @@ from donkey_aicc.car.monitor_loading import load_monitor
 from donkey_aicc.car.monitor_wiring import add_governor, add_intake, add_judgement, add_scoring
 
 _PILOT = "local"
-_NO_AGE_S = 60.0  # scores are always of the tick before, however long whoever drives thinks in between
 
 
 class _Given:
@@ -37,10 +36,8 @@ class MonitorLoop:
         given = [channels.IMAGE, channels.STEERING, channels.THROTTLE, channels.MODE, channels.HIT]
         self._vehicle.add(self._given, outputs=given)
         self._vehicle.mem[channels.CLEAN_IMAGE] = None
-        config = AiccConfig(
-            sim=True, bundle=str(bundle), governor=governor, grade=grade, scorer_threaded=False, max_score_age_s=_NO_AGE_S
-        )
-        car = Assembly(self._vehicle, SimpleNamespace(DRIVE_LOOP_HZ=rate_hz), config)
+        config = AiccConfig(sim=True, bundle=str(bundle), governor=governor, grade=grade, scorer_threaded=False)
+        car = Assembly(self._vehicle, SimpleNamespace(DRIVE_LOOP_HZ=rate_hz, DONKEY_GYM=True), config)
         monitor = load_monitor(car)
         intake = add_intake(car, monitor)
         judgement = add_judgement(car, monitor, intake)

@@ -65,6 +65,7 @@ def add_judgement(car: Assembly, monitor: Monitor | None, intake: "FrameIntake |
     else:
         _add_status(car)
     car.V.add(MonitorStatus(scorer), inputs=[channels.STATUS], outputs=[channels.STATUS, channels.GRADE])
+    _add_health(car, monitor, scorer)
     has_alarm = monitor.calibrator is not None and monitor.calibrator.alarm is not None
     return Judgement(scorer, _add_alarm(car, monitor, scorer) if has_alarm else None)
 
@@ -108,6 +109,24 @@ def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay", scorer
     car.recorded |= MONITOR_CHANNELS
 
 
+def _add_health(car: Assembly, monitor: Monitor, scorer: "WorldModelScorer") -> None:
+    """Whether the monitor sees, whatever it computes."""
+    from donkey_aicc.alarm.health import MonitorHealth
+    from donkey_aicc.parts.monitor_status import HealthCheck
+
+    camera_hz = getattr(car.cfg, "CAMERA_FRAMERATE", car.cfg.DRIVE_LOOP_HZ)
+    slower = isinstance(camera_hz, int | float) and 0.0 < camera_hz < car.cfg.DRIVE_LOOP_HZ
+    health = MonitorHealth(
+        frozen_s=car.config.frozen_s,
+        max_age_s=car.config.max_score_age_s,
+        share=camera_hz / car.cfg.DRIVE_LOOP_HZ if slower else 1.0,
+        noise_free=bool(getattr(car.cfg, "DONKEY_GYM", False)),
+    )
+    read = [channels.FRAME, channels.SCORES_STATE, *([channels.P_TTA] if monitor.bundle.has_predictor else [])]
+    car.V.add(HealthCheck(scorer, health), inputs=read, outputs=[channels.HEALTH])
+    car.recorded[channels.HEALTH] = "str"
+
+
 def _add_status(car: Assembly) -> None:
     """A bundle trained without labels: rho, delta and a status that says what is missing."""
     from donkey_aicc.parts.monitor_status import NoConfidence
@@ -121,9 +140,8 @@ def _add_alarm(car: Assembly, monitor: Monitor, scorer: "WorldModelScorer") -> A
     from donkey_aicc.parts.departure_alarm import DepartureAlarm
 
     horizons = tuple(int(step) for step in monitor.bundle.horizons)
-    max_age_s = car.config.max_score_age_s
-    alarm = monitor.by_grade(lambda fitted: DepartureAlarm(fitted.alarm, horizons, max_age_s=max_age_s), scorer)
-    read = [channels.SIGNS, channels.P_TTA, channels.FRAME_SCORES, channels.SCORES_STATE, channels.SCORES_AGE_S]
+    alarm = monitor.by_grade(lambda fitted: DepartureAlarm(fitted.alarm, horizons), scorer)
+    read = [channels.SIGNS, channels.P_TTA, channels.FRAME_SCORES, channels.HEALTH]
     car.V.add(alarm, inputs=read, outputs=[channels.HAZARD, channels.ALARM, channels.REASON])
     car.recorded |= ALARM_CHANNELS
     return alarm
@@ -146,7 +164,7 @@ def add_governor(car: Assembly, monitor: Monitor | None) -> None:
     clock = tick_clock(car.cfg.DRIVE_LOOP_HZ) if _in_ticks(car) else time.monotonic
     policy = GovernorPolicy(car.config.governor, cruise=alarm.cruise, stop_hazard=alarm.stop_hazard, clock=clock)
     governor = SafetyGovernor(policy, alarm.hazard.horizons if alarm.hazard is not None else ())
-    inputs = [channels.ALARM, channels.HAZARD, channels.THROTTLE, channels.MODE]
+    inputs = [channels.ALARM, channels.HAZARD, channels.THROTTLE, channels.MODE, channels.HEALTH]
     car.V.add(governor, inputs=inputs, outputs=[channels.THROTTLE, channels.ACTION])
     car.recorded[channels.ACTION] = "str"
 

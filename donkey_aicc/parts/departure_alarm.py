@@ -1,4 +1,4 @@
-"""DepartureAlarm: hazard, level and reason of every tick, from the newest signs and this tick's prediction."""
+"""DepartureAlarm: hazard, level and reason of every tick, from newest signs, this tick's prediction and the monitor's health."""
 
 import logging
 import math
@@ -8,58 +8,43 @@ import numpy as np
 
 from donkey_aicc.alarm.alarm_model import AlarmModel, AlarmStream
 from donkey_aicc.alarm.alarm_policy import DANGER, NONE, WATCH
+from donkey_aicc.alarm.health import BLIND, DOUBTFUL, OK
 from donkey_aicc.alarm.signs import SIGNS
-from donkey_aicc.parts import states
 
 logger = logging.getLogger(__name__)
 
-# What the monitor itself cannot judge: without pictures nobody can drive, without fresh scores nobody knows.
-BLIND = {states.NO_IMAGE: "no picture", states.BAD_IMAGE: "the picture cannot be read", states.FROZEN: "the camera is frozen"}
-UNSURE = {
-    states.STALE: "the monitor cannot keep up",
-    states.SCORER_DOWN: "the monitor is down",
-    states.NOT_FINITE: "the monitor computed no numbers",
-}
-BLIND_FRAMES = 3  # in a row: one lost frame is no alarm
-
 
 class DepartureAlarm:
-    """Donkeycar part before the governor: (signs, p, frame scores, state, age in s) -> (hazard, alarm, reason).
+    """Donkeycar part before the governor: (signs, p, frame scores, health) -> (hazard, alarm, reason).
 
-    hazard: one probability per horizon, empty without a fitted hazard. Warming up is no alarm: a car must be able to start.
+    hazard: one probability per horizon, empty without a fitted hazard. A blind monitor is a danger whatever came before, a
+    doubtful one a watch. Waiting for the first pictures is no alarm: a car must be able to start, and the governor holds it.
     """
 
-    def __init__(self, model: AlarmModel, horizons: tuple[int, ...], *, max_age_s: float = 1.5) -> None:
+    def __init__(self, model: AlarmModel, horizons: tuple[int, ...]) -> None:
         self._stream = AlarmStream(model, horizons)
-        self._horizons, self._max_age_s = len(horizons), max_age_s
-        self._blind, self._seen = 0, False
+        self._horizons = len(horizons)
 
-    def run(
-        self, signs: Any, p: Any = None, frame_scores: Any = None, state: Any = None, age_s: Any = None
-    ) -> tuple[list[float], str, str]:
-        """Never raises."""
+    def run(self, signs: Any, p: Any = None, frame_scores: Any = None, health: Any = OK) -> tuple[list[float], str, str]:
+        """Never raises. A health that is no text counts as blind."""
         try:
-            return self._judge(signs, p, frame_scores or {}, state, age_s)
+            hazard, level, reason = self._judge(signs, p, frame_scores or {})
+            state, _, why = str(health).partition(": ")
         except Exception:  # an exception here would stop the car
             logger.exception("the alarm could not be computed")
-            return [], WATCH, "the alarm failed"
+            hazard, level, reason, state, why = [], NONE, "", BLIND, "the alarm failed"
+        if state == BLIND or not isinstance(health, str):
+            return hazard, DANGER, f"the monitor is blind ({why or 'its health is not known'})"
+        return (hazard, WATCH, why) if state == DOUBTFUL and level == NONE else (hazard, level, reason)
 
-    def _judge(self, signs: Any, p: Any, frame_scores: dict[str, Any], state: Any, age_s: Any) -> tuple[list[float], str, str]:
+    def _judge(self, signs: Any, p: Any, frame_scores: dict[str, Any]) -> tuple[list[float], str, str]:
         known = signs is not None and len(signs) == len(SIGNS)
         reading = self._stream.step(
             np.array([math.nan if value is None else value for value in signs]) if known else None,
             np.array(p, dtype=np.float64) if p is not None and len(p) == self._horizons else None,
             frame_scores.get("tta_spread"),
         )
-        self._seen = self._seen or known
-        self._blind = self._blind + 1 if state in BLIND else 0
-        hazard = list(reading.hazard)
-        if self._seen and self._blind >= BLIND_FRAMES:
-            return hazard, DANGER, BLIND[state]
-        old = self._seen and isinstance(age_s, int | float) and age_s > self._max_age_s
-        if reading.level == NONE and (old or self._seen and state in UNSURE):
-            return hazard, WATCH, UNSURE.get(state, UNSURE[states.STALE])
-        return hazard, reading.level, reading.reason
+        return list(reading.hazard), reading.level, reading.reason
 
     def false_alarm(self) -> None:
         """The driver says that there was nothing: the alarm becomes a little calmer and the level ends."""
@@ -70,7 +55,6 @@ class DepartureAlarm:
     def reset(self) -> None:
         """The next frame starts a new sequence."""
         self._stream.reset()
-        self._blind, self._seen = 0, False
 
     def shutdown(self) -> None:
         """Nothing of this drive goes into the next, what the driver said about false alarms apart."""

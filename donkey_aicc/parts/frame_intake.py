@@ -1,5 +1,6 @@
 """FrameIntake: this tick's camera frame as the nets see it, and whether it begins a sequence; decided here, once a tick."""
 
+import hashlib
 import logging
 import math
 import time
@@ -9,47 +10,63 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from donkey_aicc.alarm.timing import FROZEN_S, MEMORY_S
 from donkey_aicc.nets.preprocess import as_recorded, to_model_image
 from donkey_aicc.parts import states
 from donkey_aicc.scoring.settings import MAX_GAP_S
+from donkey_aicc.tubs.near_duplicates import NEAR_DUPLICATE, coarse_squares
 from donkey_aicc.tubs.timeline import breaks_sequence
 
 logger = logging.getLogger(__name__)
 
-FROZEN_S = 0.5  # a picture that has not changed for so long is not the world
-
 
 @dataclass(frozen=True)
 class SeenFrame:
-    """One tick's picture. Number 0 begins a sequence."""
+    """One tick's picture. Number 0 begins a sequence. Times are the drive's seconds; NaN: never."""
 
     time_s: float
-    image: np.ndarray | None  # (64, 64, 3) uint8; None: it cannot be used
+    image: np.ndarray | None  # (64, 64, 3) uint8, the one before where this tick's is lost; None: there is none to go on with
     number: int  # in its sequence
     state: str = ""  # what to tell a person; empty if all is well
+    trouble: str = ""  # why this tick's own picture cannot be used
+    usable_s: float = math.nan  # of the newest picture that can be used
+    fresh_s: float = math.nan  # of the newest whose bytes the second before did not have
+    new_s: float = math.nan  # of the newest that differed from that second by more than noise
 
 
-class Still:
-    """For how long a picture has been the same, or none has come."""
+class PictureMemory:
+    """When a camera last gave another picture than those of the second before: other bytes, and more than noise."""
 
     def __init__(self) -> None:
-        self._last: np.ndarray | None = None
-        self._changed_s = math.nan
+        self._bytes: dict[bytes, float] = {}  # when each was last seen
+        self._looks = np.empty((0, 0), dtype=np.float32)
+        self._looked_s = np.empty(0)
+        self.fresh_s = self.new_s = math.nan
 
-    def seconds(self, now: float, image: np.ndarray | None) -> float:
-        """image: this tick's."""
-        last = self._last
-        same = image is None if last is None else image is not None and np.array_equal(image, last)
-        if not same or math.isnan(self._changed_s):
-            self._last, self._changed_s = image, now
-        return now - self._changed_s
+    def look(self, now: float, image: np.ndarray) -> None:
+        """The next picture. What is seen again stays remembered: a camera may go through a few old ones for ever."""
+        digest = hashlib.blake2b(np.ascontiguousarray(image).data, digest_size=8).digest()
+        self._bytes = {each: seen for each, seen in self._bytes.items() if now - seen <= MEMORY_S}
+        if digest not in self._bytes:
+            self.fresh_s = now
+        self._bytes[digest] = now
+        look, known = coarse_squares(image[None])[0], now - self._looked_s <= MEMORY_S
+        self._looks, self._looked_s = self._looks[known], self._looked_s[known]
+        alike = np.square(self._looks - look).mean(axis=1) <= NEAR_DUPLICATE**2 if len(self._looks) else np.zeros(0, dtype=bool)
+        if alike.any():
+            self._looked_s[alike] = now
+        else:
+            self.new_s = now
+            self._looks = np.vstack([self._looks.reshape(-1, len(look)), look])
+            self._looked_s = np.append(self._looked_s, now)
 
 
 class FrameIntake:
     """Donkeycar part: image[, camera] -> (the seen frame, its picture), for every part of the monitor and for the pilot.
 
     camera: the picture before a fault was put into it; injected noise must not hide that the camera stands still.
-    A sequence begins at the first frame, after a gap of over `gap_s`, and after a tick that cannot be used, as in a tub.
+    A picture that is lost or cannot be used is a gap: the one before stands for it, as in a tub. A sequence begins at the first
+    frame and after a gap of over `gap_s`.
     """
 
     def __init__(
@@ -65,19 +82,20 @@ class FrameIntake:
 
     def shutdown(self) -> None:
         """Nothing of this drive goes into the next."""
-        self._ticks = self._number = 0
-        self._not_counted_s = 0.0
-        self._seen, self._camera = Still(), Still()
-        self._frame_s = math.nan  # when a usable frame came
+        self.reset()
+        self._ticks, self._not_counted_s = 0, 0.0
+        self._seen, self._camera = PictureMemory(), PictureMemory()
+        self._frame_s = self._began_s = math.nan  # when a usable picture came; the first tick
         self._complained = ""
 
     def reset(self) -> None:
         """The next frame begins a sequence: a command could not be used, or the car was put somewhere else."""
         self._number = 0
+        self._held: np.ndarray | None = None
 
     def now(self) -> float:
         """The drive's time in seconds."""
-        return self._clock() - self._not_counted_s
+        return self._clock() - self._not_counted_s if self._tick_s is None else self._tick_s * self._ticks
 
     def leave_out(self, seconds: float) -> None:
         """Spent on scoring in the loop: our own slowness is no gap between frames."""
@@ -94,16 +112,22 @@ class FrameIntake:
             return image
         self._ticks += 1
         now = self.now()
-        passed = now if self._tick_s is None else self._tick_s * self._ticks
         pixels, trouble = self._pixels(image)
         given = pixels if camera is None or camera is image else self._pixels(camera)[0]
-        still_s = max(self._seen.seconds(passed, pixels), self._camera.seconds(passed, given))
-        state = states.FROZEN if still_s >= self._frozen_s else trouble  # by the clock, whatever the rate of the loop
-        if pixels is None or breaks_sequence(passed - self._frame_s, self._gap_s):
+        for memory, picture in ((self._seen, pixels), (self._camera, given)):
+            if picture is not None:
+                memory.look(now, picture)
+        if breaks_sequence(now - self._frame_s, self._gap_s):
             self.reset()
-        seen = SeenFrame(now, pixels, self._number, state)
         if pixels is not None:
-            self._number, self._frame_s = self._number + 1, passed
+            self._held, self._frame_s = pixels, now
+        self._began_s = now if math.isnan(self._began_s) else self._began_s
+        fresh_s = float(np.minimum(self._seen.fresh_s, self._camera.fresh_s))
+        new_s = float(np.minimum(self._seen.new_s, self._camera.new_s))
+        frozen = now - np.fmax(fresh_s, self._began_s) >= self._frozen_s  # by the clock, whatever the rate of the loop
+        state = trouble if self._held is None else states.FROZEN if frozen else ""
+        seen = SeenFrame(now, self._held, self._number, state, trouble, self._frame_s, fresh_s, new_s)
+        self._number += self._held is not None
         return seen
 
     def _pixels(self, image: Any) -> tuple[np.ndarray | None, str]:

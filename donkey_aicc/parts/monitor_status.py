@@ -1,11 +1,16 @@
 """What the scorer knows by now, where the loop needs it, and what a person is told beside the numbers."""
 
+import logging
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from donkey_aicc.alarm.health import BLIND, Glance, MonitorHealth
 from donkey_aicc.parts import states
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.scoring.settings import FULL
+
+logger = logging.getLogger(__name__)
 
 
 class NewestScores:
@@ -24,6 +29,50 @@ class NewestScores:
 
     def shutdown(self) -> None:
         """The scorer ends itself."""
+
+
+class HealthCheck:
+    """Donkeycar part behind the predictor: (frame, scorer's state, p) -> health. The scorer knows what was scored and sent.
+
+    p: this tick's probabilities, None where there is no predictor.
+    """
+
+    UNSURE = {
+        states.SCORER_DOWN: "the scorer is down and starts again",
+        states.STALE: "the look ahead is late",
+        states.NOT_FINITE: "the monitor computed no numbers",
+    }
+
+    def __init__(self, scorer: WorldModelScorer, health: MonitorHealth) -> None:
+        self._scorer, self._health = scorer, health
+        self.shutdown()
+
+    def run(self, frame: Any, state: Any, p: Any = None) -> str:
+        """Never raises."""
+        try:
+            newest = self._scorer.newest
+            if newest is not None and newest.state != states.NOT_FINITE:
+                self._scored_s = newest.time_s
+            unsure = self.UNSURE.get(state, "") or ("the predictor gives no numbers" if p is not None and not len(p) else "")
+            glance = Glance(
+                frame.time_s,
+                frame.usable_s,
+                frame.fresh_s,
+                frame.new_s,
+                self._scored_s,
+                self._scorer.sent_throttle,
+                frame.trouble or (state if state in self.UNSURE else ""),
+                unsure,
+            )
+            return self._health.step(glance)
+        except Exception:  # an exception here would stop the car
+            logger.exception("the monitor's health could not be judged")
+            return f"{BLIND}: its health could not be judged"
+
+    def shutdown(self) -> None:
+        """Nothing of this drive goes into the next."""
+        self._health.reset()
+        self._scored_s = math.nan
 
 
 class ByGrade:

@@ -115,6 +115,8 @@ class MonitorStream:
         known = {name: value for name, value in scores.items() if np.isfinite(value)}
         finite = bool(found.valid[0]) and len(known) == len(scores)
         state = self._state(found.warmed_up, found.rollout_age_frames, finite)
+        if not np.isfinite(found.frame_error[0]):  # also while warming up: nothing of this frame is known
+            state = states.NOT_FINITE
         error = self._stream.squared_error
         return Scored(
             frame.time_s,

@@ -18,7 +18,7 @@ USER_MODES = ("user", "local_angle")  # who has the throttle: in local_angle the
 
 
 class SafetyGovernor:
-    """Donkeycar part before the drivetrain: (alarm, hazard, throttle, mode) -> (throttle, action).
+    """Donkeycar part before the drivetrain: (alarm, hazard, throttle, mode, health) -> (throttle, action).
 
     Reads, steps the policy, publishes. In modes in which the user has the throttle it does nothing ('off').
     """
@@ -41,12 +41,12 @@ class SafetyGovernor:
         """The driver lets a stopped car go on. False: nothing to confirm, or its evidence is still there."""
         return self._policy.confirm()
 
-    def run(self, alarm: Any, hazard: Any, throttle: Any, mode: str | None = None) -> tuple[float, str]:
-        """Never raises; a throttle that is no number is 0."""
+    def run(self, alarm: Any, hazard: Any, throttle: Any, mode: str | None = None, health: Any = None) -> tuple[float, str]:
+        """Never raises; a throttle that is no number is 0. A health that is not known is not ok."""
         meant, by_user = drive_command(throttle), mode is None or (isinstance(mode, str) and mode in USER_MODES)
         try:
             level = alarm if isinstance(alarm, str) else WATCH
-            return self._policy.step(level, self._near_hazard(hazard), meant, by_user)
+            return self._policy.step(level, self._near_hazard(hazard), meant, by_user, health=str(health))
         except Exception:  # an exception here would stop the whole car, brakes and all
             logger.exception("the governor failed")
             return (meant, IDLE) if by_user or not self._policy.acts else (min(meant, 0.0), STOPPED)
@@ -59,8 +59,8 @@ class SafetyGovernor:
         return float(value) if isinstance(value, int | float) and 0.0 <= value <= 1.0 else 1.0
 
     def shutdown(self) -> None:
-        """A stop of this drive does not go into the next."""
-        self._policy.release()
+        """A stop of this drive does not go into the next, nor that the monitor saw in this one."""
+        self._policy.begin()
 
 
 class CommandLimits:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.alarm.signs import SignSettings
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.limits import drive_command
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts import states
 from donkey_aicc.parts.frame_intake import FrameIntake
@@ -96,6 +97,7 @@ class WorldModelScorer:
         self._began_s: float | None = None
         self._beat_s = self._restarted_s = -math.inf
         self._problem = ""  # with the newest frame
+        self.sent_throttle = 0.0  # in the newest tick
 
     @property
     def newest(self) -> Scored | None:
@@ -148,6 +150,7 @@ class WorldModelScorer:
         if self._began_s is None:
             self._began_s = seen.time_s
             self.counts = Counts()
+        self.sent_throttle = drive_command(throttle)
         frame, state = frame_of(seen, steering, throttle)
         if frame is None:
             self.intake.reset()

@@ -51,9 +51,9 @@ FRAME_STATS = (
     "contrast",  # log of the luminance's spread over the mean luminance
     "sharpness",  # log of the mean gradient over the luminance's spread
     "colour",  # log of the mean colourfulness over the mean luminance
-    "motion",  # log of the mean change from the frame before, over the luminance's spread
+    "motion",  # log of the mean change from the frame before, over the luminance's spread; NaN for the same picture again
     "repeated",  # 1: the same picture as the frame before
-    "turn_px",  # sideways movement of the picture since the frame before, pixels, positive to the right
+    "turn_px",  # sideways movement of the picture since the frame before, pixels, positive to the right; NaN likewise
 )
 LARGEST_TURN_PX = 6.0
 _FLOOR = 2e-3  # of luminance in 0..1: below half a step of 8 bits there is nothing to measure
@@ -77,6 +77,7 @@ class FrameStats:
             change = np.abs(grey - self._last).mean(axis=(1, 2))
             repeated = (change == 0.0).astype(np.float64)
             turn = sideways_shift(self._last, grey)
+            turn[change == 0.0] = change[change == 0.0] = np.nan  # a picture that was lost or late: nothing was measured
         self._last = grey
         columns = (
             np.log(np.maximum(error, 1e-12)),

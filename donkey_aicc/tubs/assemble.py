@@ -11,12 +11,12 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.tubs.drive import Drive, make_drive
 from donkey_aicc.tubs.find_tubs import read_tub
 from donkey_aicc.tubs.frame_cache import Frames, load_frames
-from donkey_aicc.tubs.health import TubHealth
 from donkey_aicc.tubs.home import home_of_tub
 from donkey_aicc.tubs.image_file import OK, STATUS_NAMES
 from donkey_aicc.tubs.telemetry import NONE, Commands, Telemetry, read_commands, read_telemetry
 from donkey_aicc.tubs.timeline import COMMAND, DELETED, IMAGE, backward_steps, find_runs, rate_and_jitter, read_times
 from donkey_aicc.tubs.tub_contents import FATAL, LOSS, NOTE, Finding, TubContents, found, number
+from donkey_aicc.tubs.tub_health import TubHealth
 
 REPEAT_NOTE_SHARE = 0.02  # a standing car repeats a few frames; more means the camera is slower than the loop
 LANE_HALF_WIDTH = "lane_half_width"  # key of the tub's metadata
@@ -73,7 +73,7 @@ def _cut(
         make_drive(
             health.name,
             contents.records[start].session,
-            frames.images[start:stop],
+            _held(frames.images, frames.status, start, stop),
             commands.actions[start:stop],
             indices=indices[start:stop],
             times_s=times.times_s[start:stop],
@@ -82,7 +82,7 @@ def _cut(
             severity=telemetry.severity[start:stop],
             episode=telemetry.episode[start:stop],
             mode=telemetry.mode[start:stop],
-            frame_digests=frames.pixel_digest[start:stop],
+            frame_digests=_held(frames.pixel_digest, frames.status, start, stop),
         )
         for start, stop in runs
     ]
@@ -93,12 +93,20 @@ def _cut(
     health.rate_hz, health.jitter_ms = rate_and_jitter(times.times_s, every_run)
     health.time_source = "recorded" if times.measured else "assumed"
     live = ~deleted
-    _describe(health, contents, telemetry, commands, frames, live)
+    _describe(health, contents, telemetry, commands, frames, live, runs)
     backwards = backward_steps(contents, times)
     health.findings = contents.findings + telemetry.findings + commands.findings + times.findings
     health.findings += found(LOSS, "time-backwards", f"time runs backwards {backwards} times; cut there", backwards)
     health.findings += _losses(health, commands, frames, live, times.measured, max_gap_s)
     return AssembledTub(sequences, [telemetry.marks[start:stop] for start, stop in runs], health, _half_width(contents))
+
+
+def _held(values: np.ndarray, status: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Rows start..stop-1 of what was read from the pictures; where one is lost, that of the picture before it stands."""
+    usable = status[start:stop] == OK
+    if usable.all():
+        return values[start:stop]
+    return values[start + np.maximum.accumulate(np.where(usable, np.arange(stop - start), 0))]
 
 
 def _half_width(contents: TubContents) -> float | None:
@@ -107,10 +115,16 @@ def _half_width(contents: TubContents) -> float | None:
 
 
 def _describe(
-    health: TubHealth, contents: TubContents, telemetry: Telemetry, commands: Commands, frames: Frames, live: np.ndarray
+    health: TubHealth,
+    contents: TubContents,
+    telemetry: Telemetry,
+    commands: Commands,
+    frames: Frames,
+    live: np.ndarray,
+    runs: list[tuple[int, int]],
 ) -> None:
     health.records, health.deleted = len(contents.records), int((~live).sum())
-    health.usable = sum(sequence["frames"] for sequence in health.sequences)
+    health.usable = sum(int((frames.status[start:stop] == OK).sum()) for start, stop in runs)
     health.sessions = len({record.session for record in contents.records})
     health.keys = dict(Counter(chain.from_iterable(record.values for record in contents.records)))
     health.home = home_of_tub(contents.metadata, health.keys)
@@ -135,7 +149,8 @@ def _losses(
 ) -> list[Finding]:
     findings = []
     for problem, count in health.image_problems.items():
-        findings += found(LOSS, f"image-{problem}", f"{count} records have a {problem} image; cut there", count)
+        message = f"{count} records have a {problem} image; the one before stands for it up to {max_gap_s:g} s, then it is cut"
+        findings += found(LOSS, f"image-{problem}", message, count)
     silent = int((live & (commands.source == NONE)).sum())
     findings += found(LOSS, "command-missing", f"{silent} records have no command that is a number; cut there", silent)
     odd = sum(count for kind, count in health.image_sizes.items() if not kind.endswith(" RGB"))

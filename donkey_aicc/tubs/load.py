@@ -11,7 +11,6 @@ from donkey_aicc.scoring.settings import MAX_GAP_S
 from donkey_aicc.tubs.assemble import AssembledTub, assemble_tub
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.find_tubs import find_tubs, tub_names
-from donkey_aicc.tubs.health import DataReport
 from donkey_aicc.tubs.labels import (
     TAKEOVER_WINDOW_S,
     CsvLabels,
@@ -26,6 +25,7 @@ from donkey_aicc.tubs.labels import (
 )
 from donkey_aicc.tubs.near_duplicates import runs_of, standing_frames
 from donkey_aicc.tubs.tub_contents import LOSS, NOTE, found
+from donkey_aicc.tubs.tub_health import DataReport
 
 LABEL_SOURCES = ("auto", "cte", "csv", "takeover", "mark")
 CSV_CTE, CSV_SAFE = "csv (cte)", "csv (safe)"

@@ -77,27 +77,25 @@ def _within(times_s: np.ndarray, others: np.ndarray | None, guard_s: float) -> n
     return np.minimum(np.abs(ahead), np.abs(behind)) < guard_s
 
 
-def coarse_squares(drives: Listing[Drive]) -> np.ndarray:
-    """(N, 768) float32: means over 4x4 pixels, around zero so that products stay exact enough."""
+def coarse_squares(images: np.ndarray) -> np.ndarray:
+    """(N, 64, 64, 3) uint8 -> (N, 768) float32: means over 4x4 pixels, around zero so that products stay exact enough."""
     size = IMAGE_SIZE // _SQUARES
-    parts = [
-        np.asarray(drive.images).reshape(len(drive), _SQUARES, size, _SQUARES, size, 3).mean(axis=(2, 4), dtype=np.float32)
-        for drive in drives
-    ]
-    return np.concatenate(parts).reshape(-1, _SQUARES * _SQUARES * 3) - 128.0 if parts else np.empty((0, 768), np.float32)
+    split = np.asarray(images).reshape(len(images), _SQUARES, size, _SQUARES, size, 3)
+    return split.mean(axis=(2, 4), dtype=np.float32).reshape(len(images), _SQUARES * _SQUARES * 3) - np.float32(128.0)
 
 
 class _Pictures:
     """Remembers frames, and finds those of another drive that are alike."""
 
     def __init__(self, drives: Listing[Drive]) -> None:
-        self._squares = coarse_squares(drives)
+        each = [coarse_squares(drive.images) for drive in drives]
+        self._squares = np.concatenate(each) if each else np.empty((0, 768), np.float32)
         self._lengths = np.square(self._squares).sum(axis=1)
 
     def seen(self, drive: Drive) -> np.ndarray:
         """(N,) bool: some remembered picture is alike."""
         alike = np.zeros(len(drive), dtype=bool)
-        pictures = coarse_squares([drive])
+        pictures = coarse_squares(drive.images)
         for start in range(0, len(pictures) if len(self._squares) else 0, _ROWS):
             rows = pictures[start : start + _ROWS]
             squared = np.square(rows).sum(axis=1) + (self._lengths[:, None] - 2.0 * self._squares @ rows.T).min(axis=0)
@@ -123,7 +121,7 @@ def standing_frames(drives: Listing[Drive]) -> list[np.ndarray]:
 
 def _changes(drive: Drive) -> np.ndarray:
     """(N - 1,) mean absolute change from each frame to the next."""
-    squares = coarse_squares([drive])
+    squares = coarse_squares(drive.images)
     return np.abs(np.diff(squares, axis=0)).mean(axis=1)
 
 

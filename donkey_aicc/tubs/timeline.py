@@ -67,9 +67,10 @@ def breaks_sequence(step_s: Any, max_gap_s: float) -> Any:
 def find_runs(
     contents: TubContents, times: Timeline, lost: dict[str, np.ndarray], max_gap_s: float
 ) -> tuple[list[tuple[int, int]], list[Cut]]:
-    """Maximal runs (start, stop) of usable consecutive records, and every cut between two of them.
+    """Maximal runs (start, stop) of consecutive records, and every cut between two of them.
 
-    lost: reason -> (N,) bool, records that cannot be used.
+    lost: reason -> (N,) bool, records that cannot be used. Pictures that are lost for up to `max_gap_s` are a gap inside a run,
+    as on the car; a run begins and ends with a record that can be used.
     """
     records = contents.records
     usable = ~np.any(np.stack(list(lost.values())), axis=0) if lost else np.ones(len(records), dtype=bool)
@@ -105,14 +106,14 @@ def _cut_reason(
     first, second = contents.records[left], contents.records[right]
     if first.session != second.session:
         return SESSION
+    step = times.times_s[right] - times.times_s[left]
     for reason, rows in lost.items():
-        if rows[left + 1 : right].any():
+        if rows[left + 1 : right].any() and (reason != IMAGE or breaks_sequence(step, max_gap_s)):
             return reason
-    if second.index != first.index + 1:
-        absent = second.index - first.index - 1
+    absent = second.index - first.index - (right - left)
+    if absent:
         deleted = sum(first.index < index < second.index for index in contents.deleted)
         return DELETED if deleted == absent else MISSING
-    step = times.times_s[right] - times.times_s[left]
     if not times.measured or not breaks_sequence(step, max_gap_s):
         return ""
     return BACKWARDS if step < 0 else GAP

@@ -1,6 +1,5 @@
 """The monitor's own parts in the order of the car's loop, without the vehicle loop around them; several governors may listen."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 
 from donkey_aicc.alarm.alarm_policy import AlarmPolicy
 from donkey_aicc.alarm.governor_policy import FULL, STOP, STOPPED, GovernorPolicy
+from donkey_aicc.alarm.health import OK, MonitorHealth
 from donkey_aicc.alarm.timing import tick_clock
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.errors import AiccError
@@ -16,7 +16,7 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts.departure_alarm import DepartureAlarm
 from donkey_aicc.parts.frame_intake import FrameIntake
-from donkey_aicc.parts.monitor_status import NewestScores
+from donkey_aicc.parts.monitor_status import HealthCheck, NewestScores
 from donkey_aicc.parts.safety_governor import SafetyGovernor
 from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
@@ -71,7 +71,8 @@ class GovernedCar:
         )
         self.horizons = [int(step) for step in runtime.horizons]
         self._model = alarm
-        self._alarm = DepartureAlarm(alarm, tuple(self.horizons), max_age_s=math.inf)
+        self._alarm = DepartureAlarm(alarm, tuple(self.horizons))
+        self._health = HealthCheck(self._scorer, MonitorHealth())
         self._rivals, self.ask = dict(governors), ask
         self.keeps_watching = False  # even when no governor listens any more
         self.sit_down()
@@ -123,15 +124,15 @@ class GovernedCar:
 
     def _judge(self, seen: Any, command: tuple[float, float]) -> dict[str, float]:
         """The throttle that each governor would send."""
-        rho, delta, age_s, _, state, scores, self.signs = self._newest.run()
+        rho, delta, _, _, state, scores, self.signs = self._newest.run()
         self.scores = {**scores, "rho": rho, "delta": delta} if scores else {}
         p_tta, p_safe, frame_scores = self.p_tta, self.p_safe, _ = self._tta.run(seen, command[0])
-        self.hazard, self.level, reason = self._alarm.run(self.signs, p_tta, frame_scores, state, age_s)
+        self.hazard, self.level, reason = self._alarm.run(self.signs, p_tta, frame_scores, self._health.run(seen, state, p_tta))
         known = {**frame_scores, **self.scores} if scores else {}
         throttles = {}
         for name, seat in self.seats.items():
             seat.level, seat.reason = self.level, reason
             if seat.rival is not None and seat.policy is not None:
                 seat.level = seat.policy.step(seat.rival.score(p_safe, p_tta, known, self.horizons))
-            throttles[name], seat.action = seat.governor.run(seat.level, self.hazard, command[1], PILOT)
+            throttles[name], seat.action = seat.governor.run(seat.level, self.hazard, command[1], PILOT, OK)
         return throttles

@@ -107,3 +107,21 @@ def test_the_user_keeps_the_throttle_and_handing_back_is_a_confirmation():
     assert play(governor, ("none", 0.0, 1)) == ["full"]
     play(governor, ("danger", 1.0, 1), human=True)
     assert play(governor, ("danger", 1.0, 1)) == ["stopped"]  # handed back too early
+
+
+@pytest.mark.parametrize("mode", ["slow", "stop"])
+def test_a_mode_that_acts_holds_the_pilot_until_the_monitor_was_healthy_once(mode):
+    governor = policy(mode)
+    for throttle, sent in ((0.4, 0.0), (-0.4, -0.4)):
+        assert governor.step("none", 0.0, throttle, False, health="waiting: the first pictures come in") == (sent, "waiting")
+    assert governor.step("danger", 1.0, 0.4, False, health="waiting: the first pictures come in") == (0.0, "waiting")
+    assert governor.step("none", 0.0, 0.4, True, health="waiting: the first pictures come in") == (0.4, "off")
+    assert governor.step("none", 0.0, 0.4, False, health="ok") == (0.4, "full"), "no stop is left from the wait"
+    assert governor.step("none", 0.0, 0.4, False, health="waiting: the first pictures come in") == (0.4, "full")
+
+
+def test_advise_holds_nobody_and_a_mode_that_is_chosen_later_waits_too():
+    governor = policy("advise")
+    assert governor.step("none", 0.0, 0.4, False, health="waiting: the first pictures come in") == (0.4, "full")
+    governor.set_mode("stop")
+    assert governor.step("none", 0.0, 0.4, False, health="waiting: the first pictures come in") == (0.0, "waiting")

@@ -1,6 +1,7 @@
 """add_aicc with injection, monitor and governor switched on."""
 
 import json
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -38,7 +39,7 @@ class Camera:
         self.rng, self.dark = np.random.default_rng(0), False
 
     def run(self):
-        return (self.rng.integers(60, 200, (120, 160, 3)) // (10 if self.dark else 1)).astype(np.uint8), 0.1, 0.9
+        return (self.rng.integers(60, 200, (120, 160, 3)) // (4 if self.dark else 1)).astype(np.uint8), 0.1, 0.9
 
 
 class Motor:
@@ -168,10 +169,23 @@ def test_the_governor_acts_on_the_alarm_in_the_same_tick_and_is_recorded(tmp_pat
     vehicle, _, tub = make_car(cfg)
     assert tub[channels.ACTION] == "str" and set(ALARM_CHANNELS) <= set(tub)
     order = [type(entry["part"]).__name__ for entry in vehicle.parts]
-    wanted = ["NewestScores", "TTA", "AnomalyCalibrator", "DepartureAlarm", "SafetyGovernor", "Motor", "WorldModelScorer"]
+    wanted = [
+        "NewestScores",
+        "TTA",
+        "AnomalyCalibrator",
+        "HealthCheck",
+        "DepartureAlarm",
+        "SafetyGovernor",
+        "Motor",
+        "WorldModelScorer",
+    ]
     assert [name for name in order if name in wanted] == wanted
+    told = (channels.THROTTLE, channels.ACTION, channels.ALARM)
+    while tick(vehicle, *told) == [0.0, "waiting", "none"] and vehicle.mem[channels.HEALTH].startswith("waiting"):
+        time.sleep(0.02)
+    assert vehicle.mem[channels.HEALTH] == "ok"  # after half a second of sight the pilot may go
     for _ in range(25):  # a standing start, warming up: full throttle
-        assert tick(vehicle, channels.THROTTLE, channels.ACTION, channels.ALARM) == [0.9, "full", "none"]
+        assert tick(vehicle, *told) == [0.9, "full", "none"]
     camera, motor = vehicle.parts[0]["part"], vehicle.parts[order.index("Motor")]["part"]
     camera.dark = True
     seen = [(tick(vehicle, channels.ALARM, channels.ACTION), motor.sent) for _ in range(30)]

@@ -7,7 +7,6 @@ import pytest
 
 from donkey_aicc.alarm.alarm_fit import fit_alarm
 from donkey_aicc.alarm.signs import SIGN_NAMES
-from donkey_aicc.parts import states
 from donkey_aicc.parts.departure_alarm import DepartureAlarm
 from donkey_aicc.scoring.statistics import ScoreStatistics
 from tests.alarm.alarm_tables import alarm_table
@@ -41,44 +40,36 @@ P = [0.9, 0.8, 0.7]
 
 
 def test_dark_then_a_false_alarm(alarm, model):
-    assert told(alarm, signs(model), P, {"tta_spread": 0.1}, states.OK, 0.05) == ("none", "")
-    dark = signs(model, light=-9.0)
-    assert told(alarm, dark, P, {}, states.OK, 0.05) == ("danger", "the picture is much darker than in training")
+    assert told(alarm, signs(model), P, {"tta_spread": 0.1}, "ok") == ("none", "")
+    assert told(alarm, signs(model, light=-9.0), P, {}, "ok") == ("danger", "the picture is much darker than in training")
     alarm.false_alarm()
-    assert alarm.run(signs(model), P, {}, states.OK, 0.05)[1] == "none"
-
-
-def test_warming_up_is_no_alarm(alarm):
-    for state in (states.WARMING_UP, states.NO_IMAGE, states.NO_SCORES, None):
-        assert told(alarm, None, [], {}, state, 3.0) == ("none", "")
+    assert alarm.run(signs(model), P, {}, "ok")[1] == "none"
 
 
 @pytest.mark.parametrize(
-    ("state", "age_s", "expected"),
+    ("health", "expected"),
     [
-        (states.NO_IMAGE, 0.1, ("danger", "no picture")),
-        (states.FROZEN, 0.1, ("danger", "the camera is frozen")),
-        (states.SCORER_DOWN, 0.1, ("watch", "the monitor is down")),
-        (states.OK, 9.0, ("watch", "the monitor cannot keep up")),
-        (states.WARMING_UP, 0.1, ("none", "")),
+        ("blind: no picture for 0.3 s", ("danger", "the monitor is blind (no picture for 0.3 s)")),
+        ("doubtful: the scores are 0.8 s late", ("watch", "the scores are 0.8 s late")),
+        ("waiting: the first pictures come in", ("none", "")),
+        (None, ("danger", "the monitor is blind (its health is not known)")),
     ],
 )
-def test_trouble_of_the_monitor_itself(alarm, model, state, age_s, expected):
-    calm = signs(model)
-    told(alarm, calm, P, {}, states.OK, 0.05)
-    assert alarm.run(calm, P, {}, state, age_s)[1] != "danger"  # not by one frame
-    assert told(alarm, calm, P, {}, state, age_s) == expected
-    assert told(alarm, calm, P, {}, states.OK, 0.05) == ("none", "")
+def test_a_blind_monitor_is_a_danger_whatever_came_before(alarm, model, health, expected):
+    assert alarm.run(None, [], {}, health)[1:] == expected, "from the first tick"
+    for _ in range(3):
+        told(alarm, signs(model), P, {}, "ok")
+        assert alarm.run(signs(model), P, {}, health)[1:] == expected, "and in the very tick"
+    assert told(alarm, signs(model), P, {}, "ok") == ("none", "")
 
 
-def test_blind_from_the_third_frame_old_beyond_a_second_and_a_half_and_a_new_sequence_begins_calm(alarm, model):
-    calm = signs(model)
-    assert [alarm.run(calm, P, {}, states.OK, age_s)[1] for age_s in (0.05, 1.5, 1.51)] == ["none", "none", "watch"]
-    assert [alarm.run(calm, P, {}, states.NO_IMAGE, 0.1)[1] for _ in range(4)] == ["none", "none", "danger", "danger"]
-    alarm.reset()
-    assert [alarm.run(None, [], {}, states.NO_IMAGE, 9.0)[1] for _ in range(4)] == ["none"] * 4
+def test_doubt_takes_nothing_away_from_a_danger(alarm, model):
+    dark = signs(model, light=-9.0)
+    told(alarm, dark, P, {}, "ok")
+    assert alarm.run(dark, P, {}, "doubtful: late")[1:] == ("danger", "the picture is much darker than in training")
 
 
-def test_nothing_makes_it_raise(alarm):
-    for rubbish in ((["x"] * len(SIGN_NAMES), "p", 3, 4, "old"), ([1.0], None, None, 7, None), (object(), object())):
-        assert alarm.run(*rubbish)[1] in ("none", "watch")
+def test_nothing_makes_it_raise_and_what_it_cannot_judge_is_a_danger(alarm):
+    for rubbish in ((["x"] * len(SIGN_NAMES), "p", 3, "ok"), (object(), object())):
+        assert alarm.run(*rubbish)[1:] == ("danger", "the monitor is blind (the alarm failed)")
+    assert alarm.run([1.0], None, None, "ok")[1] == "none"

@@ -35,12 +35,44 @@ def seen_after(intake, clock, *ticks):
 def test_frames_are_numbered_within_their_sequence(clock):
     intake = FrameIntake(clock=clock)
     ticks = [(0.05, picture(value)) for value in range(3)]
-    found = seen_after(intake, clock, *ticks, (0.5, picture(3)), (0.51, picture(4)), (0.05, None), (0.05, picture(5)))
-    assert [seen.number for seen in found] == [0, 1, 2, 3, 0, 0, 0]  # exactly half a second still goes on
+    found = seen_after(intake, clock, *ticks, (0.5, picture(3)), (0.51, picture(4)))
+    assert [seen.number for seen in found] == [0, 1, 2, 3, 0]  # exactly half a second still goes on
     assert [seen.time_s for seen in found[:2]] == pytest.approx([100.05, 100.10])
     assert seen_after(intake, clock, (0.05, picture(6)))[0].number == 1
     intake.reset()
     assert [seen.number for seen in seen_after(intake, clock, (0.05, picture(7)), (0.05, picture(8)))] == [0, 1]
+
+
+@pytest.mark.parametrize("lost", [None, "no picture"])
+def test_a_lost_picture_is_a_gap_in_its_sequence_and_a_long_gap_ends_it(clock, lost):
+    intake = FrameIntake(clock=clock)
+    found = seen_after(intake, clock, (0.05, picture(1)), (0.05, lost), (0.05, lost), (0.05, picture(2)))
+    assert [seen.number for seen in found] == [0, 1, 2, 3]
+    assert found[1].image is found[2].image is found[0].image and found[1].state == "" and found[1].trouble
+    assert [clock.now - seen.usable_s for seen in found] == pytest.approx([0.15, 0.15, 0.15, 0.0])
+    found = seen_after(intake, clock, *[(0.1, lost)] * 7, (0.05, picture(3)))
+    assert [seen.number for seen in found] == [4, 5, 6, 7, 8, 0, 0, 0]
+    assert found[4].image is not None and found[5].image is None and found[5].state
+
+
+def test_a_camera_that_goes_through_a_few_old_pictures_gives_nothing_new(clock):
+    """It alternated between two, and each was compared with the one before only."""
+    intake, rng = FrameIntake(clock=clock), np.random.default_rng(0)
+    few = [rng.integers(0, 256, (120, 160, 3)).astype(np.uint8) for _ in range(4)]
+    found = seen_after(intake, clock, *[(0.05, few[tick % 4]) for tick in range(40)])
+    assert found[-1].fresh_s == found[-1].new_s == found[3].time_s and found[-1].state == "camera frozen"
+    assert seen_after(intake, clock, (0.05, picture(0)))[0].state == ""
+
+
+def test_a_grey_level_of_noise_is_fresh_but_not_new_and_a_slow_turn_is_new(clock):
+    intake, rng = FrameIntake(clock=clock), np.random.default_rng(0)
+    still = rng.integers(9, 240, (120, 160, 3)).astype(np.uint8)
+    still = np.repeat(np.repeat(still[::8, ::8], 8, axis=0), 8, axis=1)
+    noisy = [(0.05, (still + rng.integers(-1, 2, still.shape)).astype(np.uint8)) for _ in range(30)]
+    found = seen_after(intake, clock, *noisy)
+    assert found[-1].fresh_s == found[-1].time_s and found[-1].new_s == found[0].time_s
+    turning = seen_after(intake, clock, *[(0.05, np.roll(still, shift, axis=1)) for shift in range(1, 31)])
+    assert turning[-1].time_s - turning[-1].new_s < 0.11, "a pixel of 160 a tick"
 
 
 def test_a_drive_in_ticks_does_not_follow_the_clock(clock):
@@ -63,8 +95,7 @@ def test_time_spent_on_scoring_is_no_gap(clock):
 def test_a_picture_that_stays_the_same_or_away_is_told_after_half_a_second(clock, still):
     intake = FrameIntake(clock=clock)
     found = seen_after(intake, clock, (0.05, picture(1)), (0.05, still), (0.25, still), (0.26, still), (0.05, picture(2)))
-    usual = "no image" if still is None else ""
-    assert [seen.state for seen in found] == ["", usual, usual, "camera frozen", ""]
+    assert [seen.state for seen in found] == ["", "", "", "no image" if still is None else "camera frozen", ""]
 
 
 def test_noise_that_was_injected_does_not_hide_a_camera_that_stands_still(clock):

@@ -11,6 +11,7 @@ from donkey_aicc import channels
 from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.frame_intake import FrameIntake
+from donkey_aicc.parts.guarded_tub import GuardedTub
 from donkey_aicc.parts.injection_control import InjectionControl
 from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
@@ -98,3 +99,31 @@ def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, con
     for name in ("rho", "delta"):  # the comparison is not between constants
         values = scores[name][known]
         assert np.ptp(values) > 0.05 and values.min() > 0.0 and values.max() < 1.0
+
+
+def test_a_lost_picture_is_the_same_gap_live_and_replayed(bundle, wide_statistics, small, tmp_path):
+    """One in five is lost: live nothing was ever known, and the tub was cut into pieces of four."""
+    rng = np.random.default_rng(0)
+    settings, intake, live = replace(small["settings"], seed=4), FrameIntake(tick_s=0.05), []
+    tta = TTA(SafetyPredictor(bundle, intake), seed=4, details=True)
+    scorer = WorldModelScorer(bundle, wide_statistics, settings, intake=intake)
+    sent = [channels.STEERING, channels.THROTTLE]
+    writer = GuardedTub(TubWriter(str(tmp_path / "tub"), [channels.IMAGE, *sent], ["image_array", "float", "float"]))
+    for tick in range(30):
+        image = None if tick % 5 == 4 or 20 <= tick < 23 else rng.integers(0, 256, (120, 160, 3)).astype(np.uint8)
+        command = float(np.sin(tick)), 0.3
+        seen = intake.see(image)
+        p_tta, _, _ = tta.run(seen, command[0])
+        live.append((*scorer.run(seen, *command)[:2], p_tta))
+        writer.run(image, *command)
+    writer.close()
+    data = load_drives([tmp_path / "tub"], max_gap_s=60.0, cache_dir=tmp_path / "cache")
+    health = data.report.tubs[0]
+    assert [len(drive) for drive in data.sequences] == [29] and health.usable == 21 and not health.cuts  # the last one is lost
+    table = score_drives(bundle, data.sequences, settings=settings)
+    scores, rows = wide_statistics.scores(table), slice(settings.rollout_frames, 29)
+    for column, expected in zip(zip(*live, strict=True), (scores["rho"], scores["delta"], table.p_tta), strict=True):
+        assert np.array(column)[rows] == pytest.approx(expected[rows], abs=1e-5)
+    assert np.ptp(scores["rho"][rows]) > 1e-4 and np.ptp(scores["delta"][rows]) > 1e-4, "not between constants"
+    loaded = load_drives([tmp_path / "tub"], max_gap_s=1e-9, cache_dir=tmp_path / "cache")
+    assert {cut.reason for cut in loaded.report.tubs[0].cuts} >= {"unreadable image"}, "longer than the gap that is allowed"

@@ -18,18 +18,18 @@ def policy(mode="stop"):
 def test_the_part_reads_steps_and_publishes():
     governor = SafetyGovernor(policy(), horizons=(1, 20, 50))
     assert governor.modes == ("off", "advise", "slow", "stop") and governor.mode == "stop"
-    assert governor.run("none", [0.0, 0.9, 1.0], 0.4, "local") == (0.4, "full")
-    assert governor.run("danger", [0.0, 0.1, 1.0], 0.4, "local") == (CRAWL, "slowed")
+    assert governor.run("none", [0.0, 0.9, 1.0], 0.4, "local", "ok") == (0.4, "full")
+    assert governor.run("danger", [0.0, 0.1, 1.0], 0.4, "local", "ok") == (CRAWL, "slowed")
     for mode in ("user", "local_angle", None):
         assert governor.run("danger", [1.0, 1.0, 1.0], 0.4, mode) == (0.4, "off")
-    assert governor.run("danger", [], 0.4, "local") == (0.0, "stopped")  # an unknown hazard counts as certain
+    assert governor.run("danger", [], 0.4, "local", "ok") == (0.0, "stopped")  # an unknown hazard counts as certain
     assert not governor.confirm()
-    assert governor.run("none", [0.0] * 3, 0.4, "local") == (0.0, "stopped")
+    assert governor.run("none", [0.0] * 3, 0.4, "local", "ok") == (0.0, "stopped")
     assert governor.confirm()
-    assert governor.run("none", [0.0] * 3, 0.4, "local") == (0.4, "full")
-    assert governor.run(None, None, 0.4, "local") == (CRAWL, "slowed")
+    assert governor.run("none", [0.0] * 3, 0.4, "local", "ok") == (0.4, "full")
+    assert governor.run(None, None, 0.4, "local", "ok") == (CRAWL, "slowed")
     governor.set_mode("off")
-    assert governor.run("danger", [1.0] * 3, 0.4, "local") == (0.4, "off")
+    assert governor.run("danger", [1.0] * 3, 0.4, "local", "ok") == (0.4, "off")
 
 
 @pytest.mark.parametrize(
@@ -38,15 +38,15 @@ def test_the_part_reads_steps_and_publishes():
     + [[0.0, -0.1, 0.0], [0.0, 1.1, 0.0], [0.0, -math.inf, 0.0]],
 )
 def test_the_hazard_within_a_second_counts_and_one_that_is_no_probability_is_certain(hazard, caplog):
-    assert SafetyGovernor(policy(), horizons=(1, 20, 50)).run("danger", hazard, 0.4, "local") == (0.0, "stopped")
+    assert SafetyGovernor(policy(), horizons=(1, 20, 50)).run("danger", hazard, 0.4, "local", "ok") == (0.0, "stopped")
     assert not caplog.records  # known without a failure
 
 
 def test_a_governor_that_fails_cuts_the_throttle_and_lets_the_car_brake(monkeypatch):
     governor = SafetyGovernor(broken := policy())
     monkeypatch.setattr(broken, "step", lambda *_: 1 / 0)
-    assert governor.run("none", [], 0.4, "local") == (0.0, "stopped")
-    assert governor.run("none", [], -0.3, "local") == (-0.3, "stopped")
+    assert governor.run("none", [], 0.4, "local", "ok") == (0.0, "stopped")
+    assert governor.run("none", [], -0.3, "local", "ok") == (-0.3, "stopped")
 
 
 @pytest.mark.parametrize(("mode", "drives"), [("stop", "user"), ("slow", "local_angle"), ("off", "local"), ("advise", "local")])
@@ -58,4 +58,15 @@ def test_a_governor_that_fails_leaves_alone_what_was_not_its_own(mode, drives, m
 
 @pytest.mark.parametrize("throttle", [None, "fast", math.nan, True])
 def test_a_throttle_that_is_no_number_is_none(throttle):
-    assert SafetyGovernor(policy()).run("none", [], throttle, "local") == (0.0, "full")
+    assert SafetyGovernor(policy()).run("none", [], throttle, "local", "ok") == (0.0, "full")
+
+
+def test_the_pilot_waits_until_the_monitor_has_seen_something_and_the_user_never(monkeypatch):
+    governor = SafetyGovernor(policy(), horizons=(1, 20, 50))
+    for health in (None, "waiting: the first pictures come in", "doubtful: late", "blind: no picture yet"):
+        assert governor.run("none", [0.0] * 3, 0.4, "local", health) == (0.0, "waiting")
+        assert governor.run("danger", [1.0] * 3, 0.4, "user", health) == (0.4, "off")
+    assert governor.run("none", [0.0] * 3, 0.4, "local", "ok") == (0.4, "full")
+    assert governor.run("none", [0.0] * 3, 0.4, "local", "doubtful: late") == (0.4, "full"), "from now on the alarm decides"
+    governor.shutdown()
+    assert governor.run("none", [0.0] * 3, 0.4, "local") == (0.0, "waiting"), "another drive"

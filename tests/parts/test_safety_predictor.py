@@ -93,7 +93,7 @@ def test_history_is_forgotten_where_a_new_sequence_starts(history_bundle, camera
     first = predictor.run(camera(0), 0.1)
     later = predictor.run(camera(1), 0.2)
     assert later != SafetyPredictor(history_bundle).run(camera(1), 0.2)  # the past counts
-    for break_off in (predictor.reset, predictor.shutdown, lambda: predictor.run(None, 0.1), TTA(predictor).reset):
+    for break_off in (predictor.reset, predictor.shutdown, TTA(predictor).reset):
         break_off()
         assert [predictor.run(camera(0), 0.1), predictor.run(camera(1), 0.2)] == [first, later]
 

@@ -95,16 +95,25 @@ def test_a_few_missing_times_are_filled_in(make_tub):
     np.testing.assert_allclose(np.diff(data.sequences[0].times_s), 0.05, atol=1e-6)
 
 
-def test_bad_images_cut_and_are_counted(make_tub):
+def test_bad_images_are_gaps_that_cut_when_they_are_long_and_are_counted(make_tub):
     made = make_tub(40)
     made.image(5).unlink()
     made.image(10).write_bytes(b"")
     made.image(20).write_bytes(made.image(20).read_bytes()[:300])
     made.image(30).write_text("hello")
     data = load_drives([made.path])
-    assert lengths(data) == [5, 4, 9, 9, 9]
+    assert lengths(data) == [40] and cuts(data) == [] and data.report.tubs[0].usable == 36
+    drive = data.sequences[0]
+    for row in (5, 10, 20, 30):
+        assert (drive.images[row] == drive.images[row - 1]).all() and (drive.images[row] != drive.images[row + 1]).any()
     assert data.report.tubs[0].image_problems == {"missing": 1, "zero-byte": 1, "truncated": 1, "unreadable": 1}
-    assert {reason for *_, reason in cuts(data)} == {"unreadable image"} and data.report.exit_code == 1
+    assert data.report.exit_code == 1
+    for number in range(12, 20):  # with the one that is cut short: half a second from the last good one to the next
+        made.image(number).unlink()
+    assert lengths(load_drives([made.path])) == [40]
+    made.image(21).unlink()
+    data = load_drives([made.path])
+    assert lengths(data) == [12, 18] and cuts(data) == [(11, 22, "unreadable image")]
 
 
 def test_damaged_line_cuts(make_tub):
