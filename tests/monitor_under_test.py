@@ -8,6 +8,7 @@ import torch
 
 from donkey_aicc.alarm.alarm_model import AlarmModel
 from donkey_aicc.alarm.alarm_policy import Threshold
+from donkey_aicc.alarm.pieces import Piece
 from donkey_aicc.alarm.sign_scales import SignScales
 from donkey_aicc.alarm.signs import SIGN_NAMES, SIGNS, SignSettings
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
@@ -41,8 +42,8 @@ def light_alarm() -> AlarmModel:
     """An alarm that knows the light only, that of random pixels from 60 to 199."""
     scales = np.full((3, len(SIGNS)), np.nan)
     scales[:, SIGN_NAMES.index("light")] = -0.68, 0.2, 0.2
-    limits = {"watch": Threshold(2.0, 0.2, 9), "danger": Threshold(3.0, 0.1, 9)}
-    plain = {"signs": SignSettings(), "hazard": None, "hazard_unit": 1.0, "stretch": 500, "strict": True, "cruise": 0.5}
+    limits = {"watch": Threshold(2.0, 0.2, 9, 0.2), "danger": Threshold(3.0, 0.1, 9, 0.1)}
+    plain = {"signs": SignSettings(), "hazard": None, "hazard_unit": 1.0, "piece": Piece(500, 20.0), "cruise": 0.5}
     return AlarmModel(SignScales(*scales), stop_hazard=0.0, note="absent", **limits, **plain)
 
 

@@ -59,6 +59,7 @@ OUR_COMMANDS = [
     "TTA",
     "AnomalyCalibrator",
     "MonitorStatus",
+    "HealthCheck",
     "DriverOutlook",
     "CommandLimits",
 ]

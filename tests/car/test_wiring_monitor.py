@@ -39,7 +39,7 @@ class Camera:
         self.rng, self.dark = np.random.default_rng(0), False
 
     def run(self):
-        return (self.rng.integers(60, 200, (120, 160, 3)) // (4 if self.dark else 1)).astype(np.uint8), 0.1, 0.9
+        return (self.rng.integers(60, 200, (120, 160, 3)) // (3 if self.dark else 1)).astype(np.uint8), 0.1, 0.9
 
 
 class Motor:

@@ -35,8 +35,8 @@ def bundle_path(tmp_path_factory):
     return path
 
 
-class Tape:
-    """Camera and pilot that repeat what was given to them."""
+class SimulatorPart:
+    """Camera and pilot that repeat what was given to them. Its name lets time be counted in ticks."""
 
     def __init__(self, frames):
         self.frames = iter(frames)
@@ -67,7 +67,7 @@ def test_the_study_loop_is_the_cars_loop(bundle_path, tmp_path):
     cfg.AICC_GOVERNOR, cfg.AICC_SCORER_THREADED = "stop", False
     vehicle, motor = Vehicle(), Motor()
     vehicle.mem[channels.MODE] = "local"
-    vehicle.add(Tape(frames), outputs=[channels.IMAGE, channels.STEERING, channels.THROTTLE])
+    vehicle.add(SimulatorPart(frames), outputs=[channels.IMAGE, channels.STEERING, channels.THROTTLE])
     vehicle.add(motor, inputs=[channels.STEERING, channels.THROTTLE])
     wiring.add_aicc(vehicle, cfg)
     theirs = []
@@ -103,7 +103,7 @@ def drive_all(bundle_path, governors, begin=60):
 
 
 def test_what_is_alike_is_driven_once_and_every_governor_drives_its_own(bundle_path, tmp_path):
-    calm = Rival(RAW, None, Threshold(90.0, 0.2, 4), Threshold(99.0, 0.1, 9), 100)
+    calm = Rival(RAW, None, Threshold(90.0, 0.2, 4, 0.2), Threshold(99.0, 0.1, 9, 0.1), 100)
     drives = drive_all(bundle_path, {OURS: None, RAW: calm})
     assert set(drives) == {(protocol, governor) for protocol in ("", "dark") for governor in (OFF, OURS, RAW)}
     off, ours = drives["dark", OFF], drives["dark", OURS]
@@ -134,12 +134,12 @@ def test_a_drive_that_forked_is_the_drive_of_one_governor_alone(bundle_path):
 def test_a_rival_acts_on_its_own_score(bundle_path):
     bundle = Bundle.load(bundle_path)
     calibrator = load_calibrator(bundle)
-    limits = {"watch": Threshold(0.01, 0.2, 4), "danger": Threshold(0.02, 0.1, 9), "stretch": 100}
+    limits = {"watch": Threshold(0.01, 0.2, 4, 0.2), "danger": Threshold(0.02, 0.1, 9, 0.1), "stretch": 100}
     frame = np.full((120, 160, 3), 128, np.uint8)
     for name, kind in ((RAW, None), (CONFIDENCE, calibrator)):
         car = GovernedCar(bundle, calibrator, {name: Rival(name, kind, **limits)})
         assert [car(frame, (0.0, 0.5))[1] for _ in range(12)][-1] == 0.0 and car.stopped
-    calm = Rival(RAW, None, **(limits | {"watch": Threshold(90.0, 0.2, 4), "danger": Threshold(99.0, 0.1, 9)}))
+    calm = Rival(RAW, None, **(limits | {"watch": Threshold(90.0, 0.2, 4, 0.2), "danger": Threshold(99.0, 0.1, 9, 0.1)}))
     car = GovernedCar(bundle, calibrator, {RAW: calm})
     assert car(frame, (0.0, 0.5)) == (0.0, 0.5) and calm.score([], [], {}, []) == 0.0
 
