@@ -8,7 +8,8 @@ Usage:
     manage.py -h | --help
 
 Options:
-    --model=<model>    Pilot: a folder or .safetensors file of ours, a model of donkeycar's, or the name of a shipped pilot.
+    --model=<model>    Pilot: a folder or .safetensors file of ours, a learnt .zip of examples/train_sac.py, donkeycar's model,
+                       or the name of a shipped pilot.
                        In the embedded simulator the shipped pilot is used if none is given.
     --type=<type>      Model type of a donkeycar model (linear, categorical, tflite_linear, ...).
     --track=<name>     Track of the embedded simulator; overrides AICC_SIM_TRACK.

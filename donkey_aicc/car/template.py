@@ -9,11 +9,12 @@ from donkey_aicc.car.bundles import known_bundle, safe_in_words
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.car.generation import imu_channels
 from donkey_aicc.errors import AiccError, ConfigError, one_of
+from donkey_aicc.nets.latent_pilot import LatentPilot
 from donkey_aicc.nets.vision_pilot import WEIGHTS_NAME
 from donkey_aicc.resources import models_dir
 
 SHIPPED_PILOT = "pilot"
-OWN_SUFFIX = ".safetensors"
+OWN_SUFFIX, LEARNT_SUFFIX = ".safetensors", ".zip"
 # Ending of a donkeycar model -> what must be installed to load it (TFLite: one of several, donkeycar looks itself).
 FRAMEWORKS = {
     ".h5": "tensorflow",
@@ -141,6 +142,9 @@ def add_pilot(V: Any, cfg: Any, model: str | None, model_type: str | None, confi
     image = channels.IMAGE
     if path.suffix == OWN_SUFFIX or path.is_dir() and (path / WEIGHTS_NAME).is_file():
         pilot = _own_pilot(path, model_type, config)
+    elif path.suffix == LEARNT_SUFFIX:
+        pilot = LatentPilot(config.control_threads)
+        pilot.load(path)
     else:
         pilot = _donkeycar_pilot(cfg, path, model_type)
         image = _add_transformations(V, cfg)
@@ -175,7 +179,7 @@ def _donkeycar_pilot(cfg: Any, path: Path, model_type: str | None) -> Any:
     """Keras, TFLite, TensorRT or fastai, as donkeycar's complete template loads them."""
     from donkeycar.utils import get_model_by_type
 
-    one_of("the model's ending", path.suffix, (OWN_SUFFIX, *FRAMEWORKS))
+    one_of("the model's ending", path.suffix, (OWN_SUFFIX, LEARNT_SUFFIX, *FRAMEWORKS))
     model_type = model_type or cfg.DEFAULT_MODEL_TYPE
     framework = FRAMEWORKS[path.suffix]
     if framework and find_spec(framework) is None:

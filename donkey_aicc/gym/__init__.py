@@ -3,10 +3,12 @@
 import gymnasium
 
 from donkey_aicc.gym.donkey_env import DonkeyEnv, EnvSettings
+from donkey_aicc.gym.latent_env import LatentEnv
 from donkey_aicc.gym.monitored_env import MonitoredEnv
+from donkey_aicc.nets.latent_pilot import keep_pilot
 from donkey_aicc.simulator.tracks import TRACK_NAMES
 
-__all__ = ["GENERATED", "MOST_STEPS", "DonkeyEnv", "EnvSettings", "MonitoredEnv", "env_id"]
+__all__ = ["GENERATED", "MOST_STEPS", "DonkeyEnv", "EnvSettings", "LatentEnv", "MonitoredEnv", "env_id", "keep_pilot"]
 
 MOST_STEPS = 2000  # of an episode: 100 s; another number with gymnasium.make(..., max_episode_steps=)
 GENERATED = "donkey-aicc-generated-v0"  # any track by its number: gymnasium.make(GENERATED, seed=7)
