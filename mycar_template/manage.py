@@ -4,7 +4,7 @@ Drive a donkey car, real or simulated.
 
 Usage:
     manage.py drive [--model=<model>] [--type=<type>] [--track=<name>] [--laps=<n>] [--seed=<n>] [--headless] [--fast]
-                    [--inject=<what>] [--js] [--myconfig=<file>]
+                    [--inject=<what>] [--alarm-laps=<n>] [--js] [--myconfig=<file>]
     manage.py -h | --help
 
 Options:
@@ -18,6 +18,7 @@ Options:
     --headless         Nobody is there: the pilot drives and the tub records from the start.
     --fast             With --headless: drive the embedded simulator as fast as this machine can, without the web page.
     --inject=<what>    Faults on purpose, such as dark:3 or "bias:2@10s-25s,blur:4@lap2"; overrides AICC_INJECT.
+    --alarm-laps=<n>   Record n normal laps into a tub of their own, for the alarm's thresholds; overrides AICC_ALARM_LAPS.
     --js               Use a game controller.
     --myconfig=<file>  Your settings, beside config.py [default: myconfig.py].
     -h --help          Show this.
@@ -25,6 +26,7 @@ Options:
 
 import logging
 import sys
+import time
 from pathlib import Path
 
 import donkeycar as dk
@@ -153,6 +155,10 @@ def main(args):
         cfg.AICC_SIM_SEED = whole_number("--seed", args["--seed"], at_least=0)
     if args["--inject"] is not None:
         cfg.AICC_INJECT = args["--inject"]
+    if args["--alarm-laps"] is not None:
+        cfg.AICC_ALARM_LAPS = whole_number("--alarm-laps", args["--alarm-laps"], at_least=4)
+    if getattr(cfg, "AICC_ALARM_LAPS", None):
+        cfg.DATA_PATH = time.strftime(f"{cfg.DATA_PATH}_alarm_laps_%Y-%m-%d_%H%M%S")
     if args["--fast"]:
         cfg.AICC_SCORER_THREADED = False  # a thread that follows the wall clock would miss most frames
     laps = None if args["--laps"] is None else whole_number("--laps", args["--laps"], at_least=1)

@@ -88,6 +88,13 @@
 # If the picture does not change for this many seconds, the camera counts as frozen.
 # AICC_FROZEN_S = 0.5
 
+# True: the first lap of every drive is normal, and sets what is nominal today (light, lens, tyres). The cockpit's button
+# "That lap was normal" does the same at any time. Only where somebody watches that lap.
+# AICC_TODAY = False
+
+# Record so many normal laps into a tub of their own, for the alarm's thresholds (calibrate --alarm-drives); as --alarm-laps.
+# AICC_ALARM_LAPS = None
+
 # What an alarm does while the pilot drives: nothing ("off"), a message ("advise"), slow to a crawl ("slow") or stop ("stop").
 # A stop ends when the evidence is gone and you confirm it in the cockpit, or when you drive yourself.
 # `donkey-aicc calibrate` fits when the alarm comes.

@@ -190,6 +190,7 @@ def _actions(car: Assembly, app: Any, injection: "InjectionControl | None", mark
             found["confirm"] = lambda given: "confirmed" if governor.confirm() else "not confirmed: the evidence is still there"
     if alarm is not None:
         found["false_alarm"] = lambda given: _called(alarm.false_alarm, "noted as a false alarm")
+        found["lap_was_normal"] = lambda given: alarm.lap_was_normal()
     return found
 
 

@@ -84,6 +84,12 @@ class AiccConfig:
     lane_half_width: float | None = setting(
         None, "|cte| at which the car has left its lane, in the unit of its cte; None: as the simulator has it", at_least=1e-6
     )
+    today: bool = setting(
+        False, "the first lap of every drive is normal: it sets what is nominal today; True only where somebody watches it"
+    )
+    alarm_laps: int | None = setting(
+        None, "record so many normal laps for the alarm's thresholds, then end the recording", at_least=4, at_most=200
+    )
     governor: str = setting(
         "off", "what the governor does at an alarm: nothing, say so, slow down or stop", choices=("off", "advise", "slow", "stop")
     )

@@ -137,14 +137,35 @@ def _add_status(car: Assembly) -> None:
 
 
 def _add_alarm(car: Assembly, monitor: Monitor, scorer: "WorldModelScorer") -> Any:
+    from donkey_aicc.parts.alarm_memory import AlarmMemory
     from donkey_aicc.parts.departure_alarm import DepartureAlarm
 
     horizons = tuple(int(step) for step in monitor.bundle.horizons)
-    alarm = monitor.by_grade(lambda fitted: DepartureAlarm(fitted.alarm, horizons), scorer)
+    # A simulated drive is the same every time: nothing is remembered there.
+    memory = None if car.config.sim else AlarmMemory(monitor.bundle.calibrator_path)
+
+    def part(fitted: Any) -> DepartureAlarm:
+        return DepartureAlarm(fitted.alarm, horizons, memory=memory, first_lap_is_normal=car.config.today)
+
+    alarm = monitor.by_grade(part, scorer)
     read = [channels.SIGNS, channels.P_TTA, channels.FRAME_SCORES, channels.HEALTH]
     car.V.add(alarm, inputs=read, outputs=[channels.HAZARD, channels.ALARM, channels.REASON])
     car.recorded |= ALARM_CHANNELS
     return alarm
+
+
+def add_fresh_laps(car: Assembly, monitor: Monitor | None) -> None:
+    """Before the tub, where somebody wants laps for the alarm's thresholds."""
+    if car.config.alarm_laps is None:
+        return
+    from donkey_aicc.alarm.pieces import Piece
+    from donkey_aicc.parts.fresh_laps import FreshLaps
+
+    alarm = None if monitor is None or monitor.calibrator is None else monitor.calibrator.alarm
+    name = "BUNDLE" if monitor is None else monitor.bundle.path.name
+    command = f"donkey-aicc calibrate --bundle {name} --data THE_TUBS_IT_WAS_TRAINED_ON --alarm-drives {car.cfg.DATA_PATH}"
+    laps = FreshLaps(car.config.alarm_laps, Piece() if alarm is None else alarm.piece, command)
+    car.V.add(laps, inputs=["recording", channels.THROTTLE], outputs=["recording"])
 
 
 def add_governor(car: Assembly, monitor: Monitor | None) -> None:

@@ -18,6 +18,7 @@ from donkey_aicc.car.drive_loop import after_camera, before_drivetrain, insertin
 from donkey_aicc.car.injection_wiring import add_command_faults, add_sensor_faults, add_unsafe_mark, make_injection
 from donkey_aicc.car.monitor_loading import load_monitor
 from donkey_aicc.car.monitor_wiring import (
+    add_fresh_laps,
     add_governor,
     add_intake,
     add_judgement,
@@ -74,6 +75,7 @@ def add_aicc(
         V.add(CommandLimits(), inputs=sent, outputs=sent)
     add_scoring(car, judgement)
     add_unsafe_mark(car)
+    add_fresh_laps(car, monitor)
     add_cockpit(car, injection, monitor)
     if monitor is not None:
         keep_models_out_of_garbage_collection()

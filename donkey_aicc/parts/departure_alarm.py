@@ -10,6 +10,8 @@ from donkey_aicc.alarm.alarm_model import AlarmModel, AlarmStream
 from donkey_aicc.alarm.alarm_policy import DANGER, NONE, WATCH
 from donkey_aicc.alarm.health import BLIND, DOUBTFUL, OK
 from donkey_aicc.alarm.signs import SIGNS
+from donkey_aicc.errors import AiccError
+from donkey_aicc.parts.alarm_memory import AlarmMemory
 
 logger = logging.getLogger(__name__)
 
@@ -21,8 +23,19 @@ class DepartureAlarm:
     doubtful one a watch. Waiting for the first pictures is no alarm: a car must be able to start, and the governor holds it.
     """
 
-    def __init__(self, model: AlarmModel, horizons: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        model: AlarmModel,
+        horizons: tuple[int, ...],
+        *,
+        memory: AlarmMemory | None = None,
+        first_lap_is_normal: bool = False,
+    ) -> None:
+        """memory: of earlier drives. first_lap_is_normal: the driver says so in advance, and it sets today's nominal."""
         self._stream = AlarmStream(model, horizons)
+        self._memory, self._recentre_due = memory, first_lap_is_normal
+        if memory is not None and (recalled := memory.recall(self._stream)):
+            logger.info("the alarm is %s, as you told it", recalled)
         self._horizons = len(horizons)
 
     def run(self, signs: Any, p: Any = None, frame_scores: Any = None, health: Any = OK) -> tuple[list[float], str, str]:
@@ -44,6 +57,10 @@ class DepartureAlarm:
             np.array(p, dtype=np.float64) if p is not None and len(p) == self._horizons else None,
             frame_scores.get("tta_spread"),
         )
+        if self._recentre_due and self._stream.lap_driven:
+            self._recentre_due = False
+            logger.info("%s", self._stream.recentre().statement())
+            self._keep()
         return list(reading.hazard), reading.level, reading.reason
 
     def false_alarm(self) -> None:
@@ -51,6 +68,18 @@ class DepartureAlarm:
         level = self._stream.policy.false_alarm()
         if level != NONE:
             logger.info("false alarm (%s) noted; %s begins at %.2f now", level, level, self._stream.policy.threshold(level))
+            self._keep()
+
+    def lap_was_normal(self) -> str:
+        """The driver says that the last lap was: it sets what is nominal today, in the next tick."""
+        if not self._stream.lap_driven:
+            raise AiccError("there is no whole lap yet: drive one, then say that it was normal")
+        self._recentre_due = True
+        return "the last lap sets what is nominal today"
+
+    def _keep(self) -> None:
+        if self._memory is not None:
+            self._memory.keep(self._stream)
 
     def reset(self) -> None:
         """The next frame starts a new sequence."""

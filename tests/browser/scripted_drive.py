@@ -16,7 +16,7 @@ from donkey_aicc.web.cockpit_socket import add_cockpit_handlers
 from tests.web.cockpit_under_test import TOKEN, running
 
 HORIZONS = (1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50)
-ACTIONS = ("mode", "record", "mark", "arm", "inject", "stop", "governor", "confirm", "false_alarm")
+ACTIONS = ("mode", "record", "mark", "arm", "inject", "stop", "governor", "confirm", "false_alarm", "lap_was_normal")
 ALARMS = {
     "none": "",
     "watch": "steering jerks 11 times its usual spread",

@@ -1,13 +1,18 @@
 """DepartureAlarm in the loop: what it says when the monitor itself is in trouble, and that it never raises."""
 
 import json
+import threading
 
 import numpy as np
 import pytest
 
 from donkey_aicc.alarm.alarm_fit import fit_alarm
-from donkey_aicc.alarm.signs import SIGN_NAMES
+from donkey_aicc.alarm.pieces import Piece
+from donkey_aicc.alarm.signs import SIGN_NAMES, SIGNS
+from donkey_aicc.errors import AiccError
+from donkey_aicc.parts.alarm_memory import FILE_NAME, AlarmMemory
 from donkey_aicc.parts.departure_alarm import DepartureAlarm
+from donkey_aicc.parts.fresh_laps import FreshLaps
 from donkey_aicc.scoring.statistics import ScoreStatistics
 from tests.alarm.alarm_tables import alarm_table
 
@@ -69,7 +74,47 @@ def test_doubt_takes_nothing_away_from_a_danger(alarm, model):
     assert alarm.run(dark, P, {}, "doubtful: late")[1:] == ("danger", "the picture is much darker than in training")
 
 
-def test_nothing_makes_it_raise_and_what_it_cannot_judge_is_a_danger(alarm):
-    for rubbish in ((["x"] * len(SIGN_NAMES), "p", 3, "ok"), (object(), object())):
-        assert alarm.run(*rubbish)[1:] == ("danger", "the monitor is blind (the alarm failed)")
-    assert alarm.run([1.0], None, None, "ok")[1] == "none"
+def test_nothing_makes_it_raise(alarm):
+    for rubbish in ((["x"] * len(SIGN_NAMES), "p", 3, 4, "old"), ([1.0], None, None, 7, None), (object(), object())):
+        assert alarm.run(*rubbish)[1] in ("none", "watch")
+
+
+def test_what_the_driver_said_counts_in_the_next_drive(model, tmp_path, caplog):
+    """Beside the bundle, for this calibrator only; today's nominal for today only; a damaged file is forgotten."""
+    calibrator = tmp_path / "calibrator.json"
+    calibrator.write_text("{}")
+    day = ["2026-03-01"]
+
+    def drive():
+        memory = AlarmMemory(calibrator, day=lambda: day[0])
+        return DepartureAlarm(model, (1, 5, 20), memory=memory)
+
+    first = drive()
+    with pytest.raises(AiccError, match="no whole lap yet"):
+        first.lap_was_normal()
+    first._stream.policy._thresholds["danger"].false_alarm()
+    first._stream._lap.extend([np.full(len(SIGNS), 0.0)] * model.piece.frames)
+    first._stream._evidence.today.shift[0, SIGN_NAMES.index("light")] = -0.3
+    first._keep()
+    for thread in threading.enumerate():
+        if thread.name == "alarm memory":
+            thread.join()
+    second = drive()
+    assert second._stream.policy.threshold("danger") > model.danger.value
+    assert second._stream.today.shift[0, SIGN_NAMES.index("light")] == pytest.approx(-0.3)
+    day[0] = "2026-03-02"
+    later = drive()
+    assert not later._stream.today.shift.any() and later._stream.policy.threshold("danger") > model.danger.value
+    (tmp_path / FILE_NAME).write_text('{"calibrator": 3, "calmed": []')
+    assert drive()._stream.policy.threshold("danger") == model.danger.value and "forgotten" in caplog.text
+    calibrator.write_text('{"another": 1}')
+    assert drive()._stream.policy.threshold("danger") == model.danger.value
+
+
+def test_twelve_fresh_laps_are_counted_while_the_car_drives_and_then_the_recording_ends(capsys):
+    laps = FreshLaps(4, Piece(10, 0.5), "calibrate")
+    assert laps.run(False, 0.5) is False and laps.run(True, None) is True
+    kept = [laps.run(True, 0.3 if tick % 2 else 0.0) for tick in range(100)]
+    assert sum(kept) == 80 and not kept[-1]  # every second tick drives
+    said = capsys.readouterr().out
+    assert "3 of 4" in said and "4 fresh laps are recorded, and the recording has ended. Now: calibrate" in said

@@ -11,6 +11,7 @@ export class Pad {
     this.onclick($("arm"), () => ({ do: "arm" }));
     this.onclick($("start"), () => ({ do: "inject", protocol: $("protocol").value, severity: Number($("severity").value) }));
     this.onclick($("false-alarm"), () => ({ do: "false_alarm" }));
+    this.onclick($("lap-was-normal"), () => ({ do: "lap_was_normal" }));
     this.onclick($("confirm"), () => ({ do: "confirm" }));
     $("governor").addEventListener("change", () => this.ask({ do: "governor", mode: $("governor").value }));
     $("stop").addEventListener("click", () => this.stop());
@@ -82,7 +83,7 @@ export class Pad {
     $("fault-note").hidden = has("inject");
     $("stop").hidden = !has("stop");
     $("arm").hidden = about.arm_s === null;
-    $("false-alarm").hidden = !has("false_alarm");
+    $("false-alarm").hidden = $("lap-was-normal").hidden = !has("false_alarm");
     $("governor-row").hidden = !has("governor");
     $("confirm").hidden = !has("confirm");
     this.arm_s = about.arm_s;
