@@ -91,7 +91,7 @@ def main() -> None:
     rate = 20 * len(drives) / (time.process_time() - start)
     print(f"batch with predictor, TTA and MC dropout: {rate:.1f} frames per CPU second on one thread")
     if len(sys.argv) > 2:
-        nominal = load_drives(sys.argv[2:], min_length=SETTINGS.context + 20, tau=None).sequences
+        nominal = load_drives(sys.argv[2:], min_length=SETTINGS.context + 20, tau=None).drives
         print(memory_difference(bundle, nominal, score_drives(bundle, nominal), SETTINGS))
 
 

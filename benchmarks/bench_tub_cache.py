@@ -47,9 +47,9 @@ def timed(work):
 def read_with_cache(tub: Path, cache: Path) -> int:
     """Everything a training does: read catalogs, cut, label, and touch every pixel."""
     data = load_drives([tub], cache_dir=cache)
-    for sequence in data.sequences:
+    for sequence in data.drives:
         sequence.images.max()
-    return sum(len(sequence) for sequence in data.sequences)
+    return sum(len(sequence) for sequence in data.drives)
 
 
 def read_with_tub_record(tub: Path) -> int:

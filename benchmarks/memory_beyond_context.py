@@ -26,7 +26,7 @@ def main(bundle_dir: str, scores_dir: str, frames: str, *tubs: str) -> None:
     bundle, scores = Bundle.load(bundle_dir), Path(scores_dir)
     check_mark(scores, weights_fingerprint(bundle))
     calibration, test = (ScoreTable.load(scores / f"{side}.npz") for side in ("calibration", "test"))
-    drives = [drive for drive in load_drives(tubs, tau=bundle.manifest.tau).sequences if drive.id in test.sequences()]
+    drives = [drive for drive in load_drives(tubs, tau=bundle.manifest.tau).drives if drive.id in test.sequences()]
     settings = ScoreSettings(context=bundle.manifest.context)
     print(memory_difference(bundle, drives, test, settings, int(frames), nominal=calibration))
 

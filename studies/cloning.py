@@ -220,7 +220,7 @@ def teach(school: School, work: Path, device: str = "cpu") -> "tuple[PilotNet, l
         lessons = plan_lessons(work, school.tracks, number, school.drives, school.frames, share, school.seed)
         departures = give_lessons(lessons, VisionPilot.of(net) if number or school.start else None)
         tubs += [lesson.path for lesson in lessons]
-        sequences = load_drives(tubs, tau=None, min_length=20, must_be_usable=False).sequences
+        sequences = load_drives(tubs, tau=None, min_length=20, must_be_usable=False).drives
         train, validation = split_for_cloning(sequences, school.seed)
         run = Run(work=work / f"round_{number}", seed=school.seed, device=torch.device(device), resume=True)
         fitted = train_pilot(net, train, validation, PilotRecipe(epochs=epochs), run)

@@ -77,8 +77,8 @@ def train(experiment: Experiment) -> None:
     further = size.further if experiment.start is not None else ()
     preset, overrides = preset_named(size.training_preset, (*size.training, *further, *experiment.overrides))
     train_bundle(
-        loaded.sequences,
-        split=split_by_side(loaded.sequences),
+        loaded.drives,
+        split=split_by_side(loaded.drives),
         plan=Plan(
             preset=preset,
             out=layout.bundle,
@@ -182,7 +182,7 @@ def without_warm_up(drives: list[Drive], bundle: Bundle) -> list[Drive]:
 def load(experiment: Experiment, bundle: Bundle, folder: Path) -> list[Drive]:
     manifest = bundle.manifest
     loaded = load_drives([folder], tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=experiment.layout.cache)
-    return loaded.sequences
+    return loaded.drives
 
 
 def calibrate(experiment: Experiment) -> None:

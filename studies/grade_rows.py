@@ -19,7 +19,7 @@ from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import FULL
 from studies.judged_rows import TITLES, judge
 
-SCORES = ("log_rho", "rho", "delta", "rho_delta")
+COMPARED_SCORES = ("log_rho", "rho", "delta", "rho_delta")
 
 
 def grade_rows(
@@ -41,7 +41,7 @@ def grade_rows(
         calibrator, pool = fit_calibrator(table_at(calibration, grade), table_at(augmented, grade), OURS, seed)
         confidence[grade] = {one.name: calibrator.predict(one.table, pool.statistics.scores(one.table)) for one in conditions}
         areas = {one.name: ood_auroc(conditions[0].table, one.table, pool.statistics) for one in conditions[1:]}
-        detection[grade] = {name: {score: cell(found[score]) for score in SCORES} for name, found in areas.items()}
+        detection[grade] = {name: {score: cell(found[score]) for score in COMPARED_SCORES} for name, found in areas.items()}
         alarms[grade] = measure_alarm(
             calibrators.get(grade), {name: table_at(table, grade) for name, table in everything.items()}
         )

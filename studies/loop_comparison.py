@@ -21,7 +21,7 @@ from studies.loop_conclusion import conclude
 OPEN_LOOP = "open_loop"
 LOOPS = {"closed": "closed loop", "open": "open loop"}
 FAULT_LABELS = {"bias": "Bias", "latency": "Command delay"}
-SCORES = ("rho", "rho_two_sided", "delta", "rho_delta")
+COMPARED_SCORES = ("rho", "rho_two_sided", "delta", "rho_delta")
 POOLED = "all"
 # Frames since the fault began; the scores look back over 100 frames.
 AGES = {"1-50": (0, 50), "51-100": (50, 100), "101-": (100, 10**9)}
@@ -77,7 +77,7 @@ def compare_loops(
     results = {
         "about": dict(about),
         "settings": {
-            "scores": {name: OOD_ROWS[name] for name in SCORES},
+            "scores": {name: OOD_ROWS[name] for name in COMPARED_SCORES},
             "drives": len(compared.units),
             "nominal_test_drives": len(negatives.sequences()),
             "nominal_test_frames": len(negatives),
@@ -101,22 +101,22 @@ class _Comparison:
     def cell(self, mask: np.ndarray) -> dict[str, Any]:
         """Both loops on the frames picked by the mask, and their difference."""
         sides = {loop: self._side(getattr(self._tables, loop).select(mask)) for loop in LOOPS}
-        wins = {loop: {name: self._wins(side, name) for name in SCORES} for loop, side in sides.items()}
+        wins = {loop: {name: self._wins(side, name) for name in COMPARED_SCORES} for loop, side in sides.items()}
         drives = len(np.unique(sides["closed"].unit))
-        drawn = {loop: {name: self._draws.auroc(wins[loop][name]) for name in SCORES} for loop in LOOPS}
+        drawn = {loop: {name: self._draws.auroc(wins[loop][name]) for name in COMPARED_SCORES} for loop in LOOPS}
         found: dict[str, Any] = {"frames": int(mask.sum()), "drives": drives}
         for loop, side in sides.items():
             found[loop] = _described(side) | {
                 "scores": {
                     name: {"mean": rounded(side.scores[name].mean()), "auroc": rounded(wins[loop][name].auroc())}
                     | interval_cell(drawn[loop][name], drives)
-                    for name in SCORES
+                    for name in COMPARED_SCORES
                 }
             }
         found["closed_minus_open"] = {
             name: {"value": rounded(wins["closed"][name].auroc() - wins["open"][name].auroc())}
             | interval_cell(drawn["closed"][name] - drawn["open"][name], drives)
-            for name in SCORES
+            for name in COMPARED_SCORES
         }
         found["delta_minus_rho"] = {
             loop: {"value": rounded(wins[loop]["delta"].auroc() - wins[loop]["rho"].auroc())}
@@ -130,11 +130,11 @@ class _Comparison:
         table = self._tables.nominal
         onset = int(self._tables.closed.step[self._tables.closed.protocol != ""].min())
         side = self._side(table.select(table.step >= onset))
-        wins = {name: self._wins(side, name) for name in SCORES}
+        wins = {name: self._wins(side, name) for name in COMPARED_SCORES}
         scores = {
             name: {"mean": rounded(side.scores[name].mean()), "auroc": rounded(wins[name].auroc())}
             | interval_cell(self._draws.auroc(wins[name]), len(self.units))
-            for name in SCORES
+            for name in COMPARED_SCORES
         }
         return {"frames": len(side.unit)} | _described(side) | {"scores": scores}
 

@@ -102,7 +102,7 @@ def _score(experiment: Experiment, trials: list[Trial]) -> None:
     manifest = bundle.manifest
     folder = layout.protocol(OPEN_LOOP)
     loaded = load_drives([folder], tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=layout.cache)
-    for name, sequences in in_both_loops(first_segments(loaded.sequences), trials).items():
+    for name, sequences in in_both_loops(first_segments(loaded.drives), trials).items():
         score_file(layout, bundle, f"loops_{name}", sequences.copy, experiment.preset, experiment.workers)
 
 

@@ -1,6 +1,6 @@
 """The two kinds of safety predictor on the same drives: AUROC per horizon on held-out ones, with intervals over drives."""
 
-from collections.abc import Sequence as Listing
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ RESULT = "predictors.json"
 
 
 def compare_predictors(
-    drives: Listing[Drive], out: Path, settings: SafetySettings, seed: int = 0, trained: Bundle | None = None
+    drives: Sequence[Drive], out: Path, settings: SafetySettings, seed: int = 0, trained: Bundle | None = None
 ) -> dict[str, Any]:
     """Train both kinds on the same share of the drives and judge them on calibration and test drives; resumable.
 

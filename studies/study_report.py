@@ -6,7 +6,7 @@ from typing import Any
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.report import FIGURES, RESULTS, write_report
 from donkey_aicc.evaluation.result_tables import all_tables
-from donkey_aicc.evaluation.tables import Beside, Column, Row, Table, Value
+from donkey_aicc.evaluation.tables import Column, Published, Row, Table, Value
 from donkey_aicc.files import write_json
 from donkey_aicc.untrusted import read_untrusted_json
 from studies.early_warning import early_warning_table
@@ -71,23 +71,23 @@ def read_results(folder: str | Path) -> dict[str, Any]:
     return results
 
 
-def runtime_table(stored: dict[str, Any], beside: Beside) -> Table:
+def runtime_table(stored: dict[str, Any], published: Published) -> Table:
     """Milliseconds per component."""
     ours = stored.get("components_ms", {})
     names = [*RUNTIME_LABELS, *(name for name in ours if name not in RUNTIME_LABELS)]
-    columns = [Column("ms", "ms", 2), Column("ms_paper", f"{beside.label} (GPU)", 2, paper=True)]
+    columns = [Column("ms", "ms", 2), Column("ms_paper", f"{published.label} (GPU)", 2, paper=True)]
     rows = [
         Row(
             RUNTIME_LABELS.get(name, name),
-            {"ms": Value(ours.get(name), reason="not measured"), "ms_paper": Value(beside.runtime_ms.get(name))},
+            {"ms": Value(ours.get(name), reason="not measured"), "ms_paper": Value(published.runtime_ms.get(name))},
         )
         for name in names
-        if name in ours or name in beside.runtime_ms
+        if name in ours or name in published.runtime_ms
     ]
     note = stored.get("reason") or (
         f"Median of one call, batch of one frame, on {stored.get('device', 'this machine')}. Totals are sums of the parts above "
         "them: a cold start primes and rolls out twice, once without dropout for the prediction and once with it for delta."
     )
-    if ours and any(name not in ours for name in beside.runtime_ms):
+    if ours and any(name not in ours for name in published.runtime_ms):
         note += " No number: this run did not time that part (a calibrator that could not be fitted, or an older report)."
     return Table("runtime", "Runtime per component", columns, rows, note, first="Component")

@@ -97,4 +97,4 @@ def run_transfer(transfer: Transfer) -> dict[str, Any]:
 
 def _load(transfer: Transfer, bundle: Bundle, folder: Path) -> list[Drive]:
     manifest = bundle.manifest
-    return load_drives([folder], tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=transfer.out.cache).sequences
+    return load_drives([folder], tau=manifest.tau, cte_centre=manifest.cte_centre, cache_dir=transfer.out.cache).drives

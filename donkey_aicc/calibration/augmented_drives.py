@@ -3,8 +3,7 @@
 The test protocols have no part in any number chosen here.
 """
 
-from collections.abc import Callable
-from collections.abc import Sequence as Listing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -48,7 +47,7 @@ class Augmented:
 
 def build_augmented(
     bundle: "Bundle",
-    calibration: Listing[Drive],
+    calibration: Sequence[Drive],
     settings: ScoreSettings,
     seed: int = 0,
     workers: int = 1,
@@ -66,7 +65,7 @@ def build_augmented(
 
 
 def measure_ladders(
-    bundle: "Bundle", calibration: Listing[Drive], seed: int, frames: int = LADDER_FRAMES
+    bundle: "Bundle", calibration: Sequence[Drive], seed: int, frames: int = LADDER_FRAMES
 ) -> dict[str, FamilyLadder]:
     """Strengths of the visual families, from evenly spaced calibration frames and what the predictor sees before them."""
     lags, lengths = bundle.lags, [len(sequence) for sequence in calibration]
@@ -92,7 +91,7 @@ def _predict(bundle: "Bundle", images: np.ndarray, commands: np.ndarray) -> np.n
 
 
 def augmented_pieces(
-    calibration: Listing[Drive],
+    calibration: Sequence[Drive],
     strengths: dict[str, tuple[float, ...]],
     frames: int,
     seed: int,
@@ -121,11 +120,11 @@ def augmented_pieces(
     return pieces
 
 
-def _longer(drives: Listing[Drive], frames: int) -> list[Drive]:
+def _longer(drives: Sequence[Drive], frames: int) -> list[Drive]:
     return [drive for drive in drives if len(drive) > frames]
 
 
-def _donor(calibration: Listing[Drive], source: Drive, rng: np.random.Generator) -> np.ndarray:
+def _donor(calibration: Sequence[Drive], source: Drive, rng: np.random.Generator) -> np.ndarray:
     """Actions of another drive, never of the piece's own: those would fit its pictures. Empty if there is no other."""
     others = [drive for drive in calibration if drive.id != source.id]
     return others[int(rng.integers(len(others)))].actions if others else np.empty((0, 2))

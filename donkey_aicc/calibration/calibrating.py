@@ -3,7 +3,7 @@
 Only calibration sequences are touched. The test protocols have no part in any number chosen here.
 """
 
-from collections.abc import Sequence as Listing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
 
 
-def calibration_drives(bundle: "Bundle", sequences: Listing[Drive], side: str = "calibration") -> list[Drive]:
+def calibration_drives(bundle: "Bundle", sequences: Sequence[Drive], side: str = "calibration") -> list[Drive]:
     """The sequences that the bundle's split put on that side, in the split's order; all of them must be there.
 
     Too few of them to cross-fit a calibrator is said here, before anything long starts.

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from donkey_aicc.parts.safety_predictor import RightOfWay
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
-SCORES = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID, channels.SCORES_STATE, channels.SCORES]
+SCORE_CHANNELS = [
+    channels.RHO,
+    channels.DELTA,
+    channels.SCORES_AGE_S,
+    channels.SCORES_VALID,
+    channels.SCORES_STATE,
+    channels.SCORES,
+]
 SENT = [channels.STEERING, channels.THROTTLE]
 
 
@@ -59,7 +66,7 @@ def add_judgement(car: Assembly, monitor: Monitor | None, intake: "FrameIntake |
 
     first = RightOfWay()
     scorer = _make_scorer(car, monitor, intake, first)
-    car.V.add(NewestScores(scorer), outputs=[*SCORES, channels.SIGNS])
+    car.V.add(NewestScores(scorer), outputs=[*SCORE_CHANNELS, channels.SIGNS])
     if monitor.bundle.has_predictor:
         _add_confidence(car, monitor, first, scorer)
     else:
@@ -105,7 +112,7 @@ def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay", scorer
     p = channels.P_TTA if calibrator is None or calibrator.uses_tta else channels.P_SAFE
     car.V.add(tta, inputs=[channels.FRAME, channels.STEERING], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
     said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
-    car.V.add(confidence, inputs=[p, *SCORES, channels.FRAME_SCORES, channels.SIGNS], outputs=said)
+    car.V.add(confidence, inputs=[p, *SCORE_CHANNELS, channels.FRAME_SCORES, channels.SIGNS], outputs=said)
     car.recorded |= MONITOR_CHANNELS
 
 

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     bundle = Bundle.load(args.bundle)
     manifest = bundle.manifest
     loaded = load_drives(args.data, cache_dir=args.cache_dir, **bundle_labels(args, manifest))
-    drives = calibration_drives(bundle, loaded.sequences)
+    drives = calibration_drives(bundle, loaded.drives)
     if bundle.has_predictor:
         _require_labels(drives, manifest)
     settings = ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, context=manifest.context)
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     def scored(tubs: list[str], title: str, settings: ScoreSettings, driving_only: bool) -> Any:
         if not tubs:
             return None
-        found = load_drives(tubs, driving_only=driving_only, **options).sequences
+        found = load_drives(tubs, driving_only=driving_only, **options).drives
         return score(bundle, found, settings=settings, workers=args.workers, title=title)
 
     cheap = settings.at_grade(LIGHT)  # the alarm does not look ahead
@@ -92,13 +92,13 @@ def run(args: argparse.Namespace) -> int:
 
     def side(names: tuple[str, ...], title: str, settings: ScoreSettings) -> Any:
         chosen = [
-            drive for name in names if manifest.split.get(name) for drive in calibration_drives(bundle, loaded.sequences, name)
+            drive for name in names if manifest.split.get(name) for drive in calibration_drives(bundle, loaded.drives, name)
         ]
         return score(bundle, chosen, settings=settings, workers=args.workers, title=title) if chosen else None
 
     aside = side(("test",), "scoring drives kept aside", cheap)  # the promise is checked on them, nothing is fitted
     seen = side(("train", "validation"), "scoring drives of the training for the alarm", replace(cheap, views=1))
-    lap = find_lap(loaded.sequences)
+    lap = find_lap(loaded.drives)
     others = NominalDrives(seen, fresh, aside, Piece(lap.frames, lap.seconds, lap=True) if lap else Piece())
     if args.add:
         options["labels_csv"] = None  # it speaks of the tubs the bundle was trained on

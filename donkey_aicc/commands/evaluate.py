@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.tubs.drive import Drive
 
-SCORES = "scores"  # below the report's folder
+SCORES_FOLDER = "scores"  # below the report's folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         notes=notes,
         calibrator=calibrator,
     )
-    sheet = (Path(args.scores_dir) if args.scores_dir else Path(args.out) / SCORES) / CONTACT_SHEET
+    sheet = (Path(args.scores_dir) if args.scores_dir else Path(args.out) / SCORES_FOLDER) / CONTACT_SHEET
     page = write_report(results, args.out, sheet=sheet.read_bytes() if sheet.is_file() else None)
     for statement in results["summary"]:
         print(f"{statement['verdict']:>6}: {statement['text']}")
@@ -103,7 +103,7 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     def scored(name: str, drives: "list[Drive]") -> Any:
         return score(bundle, drives, settings=settings, workers=workers, title=f"scoring {name}")
 
-    folder = Path(args.out) / SCORES
+    folder = Path(args.out) / SCORES_FOLDER
     write_atomic(folder / CONTACT_SHEET, contact_sheet(test, ood))
     save_scores(
         folder,
@@ -126,9 +126,9 @@ def _drives(args: argparse.Namespace, bundle: "Bundle") -> "tuple[list[Drive], l
 
     paths = protocol_paths(args.nominal, args.ood)
     options = bundle_labels(args, bundle.manifest) | {"cache_dir": args.cache_dir}
-    nominal = load_drives(args.nominal, **options).sequences
+    nominal = load_drives(args.nominal, **options).drives
     calibration, test = (calibration_drives(bundle, nominal, side) for side in ("calibration", "test"))
-    ood = {name: as_protocol(load_drives(tubs, **options).sequences, name) for name, tubs in paths.items()}
+    ood = {name: as_protocol(load_drives(tubs, **options).drives, name) for name, tubs in paths.items()}
     notes = check_drives(
         nominal,
         calibration,

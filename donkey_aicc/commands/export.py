@@ -43,6 +43,6 @@ def _recorded_frames(tub: str) -> "tuple[np.ndarray, np.ndarray]":
     from donkey_aicc.nets.onnx_export import CHECKED_FRAMES
     from donkey_aicc.tubs.load import load_drives
 
-    drive = load_drives([tub], tau=None).sequences[0]
+    drive = load_drives([tub], tau=None).drives[0]
     chosen = np.unique(np.linspace(0, len(drive) - 1, CHECKED_FRAMES).astype(int))
     return np.asarray(drive.images)[chosen], np.asarray(drive.actions)[chosen]

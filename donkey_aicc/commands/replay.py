@@ -25,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--movie", metavar="FILE", help="write a movie instead of opening a page: .mp4 or .gif")
     parser.add_argument("--picture", metavar="FILE", help="write the whole drive as one picture, a .png")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained HTML file to send to somebody")
-    parser.add_argument("--rerun", metavar="FILE", help="write an .rrd for the Rerun viewer; needs donkey_aicc[rerun]")
     parser.add_argument("--port", type=int, default=8891, help="port of the page, 0 for a free one (default 8891)")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 lets a phone in (default 127.0.0.1)")
     parser.add_argument("--no-browser", "--headless", action="store_true", help="only print the page's address")
@@ -49,7 +48,6 @@ def _writers(args: argparse.Namespace) -> "list[tuple[Callable[[Sequence[Run], s
     from donkey_aicc.replay.drive_picture import check_picture_path, write_picture
     from donkey_aicc.replay.movie import check_movie_path, write_movie
     from donkey_aicc.replay.replay_page import write_html
-    from donkey_aicc.replay.rerun_file import rerun_library, write_rerun
 
     found: list[tuple[Callable[[Sequence[Run], str], str], str]] = []
     if args.movie:
@@ -60,9 +58,6 @@ def _writers(args: argparse.Namespace) -> "list[tuple[Callable[[Sequence[Run], s
         found.append((write_picture, args.picture))
     if args.html:
         found.append((write_html, args.html))
-    if args.rerun:
-        rerun_library()
-        found.append((write_rerun, args.rerun))
     return found
 
 

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     settings = score_settings(bundle, args.grade)
     loaded = _load(args, bundle)
     workers = args.workers if args.workers is not None else os.cpu_count() or 1
-    table = score_drives(bundle, loaded.sequences, settings=settings, batch=batch, workers=workers, dask_address=args.dask)
+    table = score_drives(bundle, loaded.drives, settings=settings, batch=batch, workers=workers, dask_address=args.dask)
     table.save(out, _normalised(table, bundle, args.grade))
     print(_summary(table, bundle, out))
     return 0

@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         lane_half_width=loaded.lane_half_width,
         data=_origin(args, loaded),
     )
-    manifest = train_bundle(loaded.sequences, plan)
+    manifest = train_bundle(loaded.drives, plan)
     if manifest.files:  # only the first of several processes wrote the bundle
         _export(plan.out, loaded)
         print(describe(plan.out, manifest))
@@ -111,7 +111,7 @@ def _export(bundle: Path, loaded: "LoadedData") -> None:
 
     from donkey_aicc.nets.onnx_export import CHECKED_FRAMES, export_bundle
 
-    drive = loaded.sequences[0]
+    drive = loaded.drives[0]
     export_bundle(bundle, np.asarray(drive.images[:CHECKED_FRAMES]), np.asarray(drive.actions[:CHECKED_FRAMES]))
 
 
@@ -125,7 +125,7 @@ def _origin(args: argparse.Namespace, loaded: "LoadedData") -> dict[str, Any]:
     """On which tubs and labels the bundle is trained, for its manifest."""
     from donkey_aicc.files import sha256_of
 
-    found: dict[str, Any] = {"label_source": args.label_source, "tubs": sorted({one.tub for one in loaded.sequences})}
+    found: dict[str, Any] = {"label_source": args.label_source, "tubs": sorted({one.tub for one in loaded.drives})}
     found["labels"] = "none" if args.no_labels else ", ".join(sorted({tub.label_source for tub in loaded.report.tubs}))
     if args.labels and not args.no_labels:
         found["label_file"] = {"name": Path(args.labels).name, "sha256": sha256_of(Path(args.labels))}

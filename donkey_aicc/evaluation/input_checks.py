@@ -4,7 +4,6 @@ Also which calibration sequences each split gets: that needs their labels only, 
 """
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Sequence as Listing
 from dataclasses import replace
 
 import numpy as np
@@ -174,7 +173,7 @@ def calibration_splits(sequences: Sequence[str], seed: int, splits: int = 5, sha
     return [sorted(rng.choice(names, size=size, replace=False).tolist()) for _ in range(splits)]
 
 
-def protocol_paths(nominal: Listing[str] | None, ood: Listing[str] | None) -> dict[str, list[str]]:
+def protocol_paths(nominal: Sequence[str] | None, ood: Sequence[str] | None) -> dict[str, list[str]]:
     """`name=tub` words, a name may come several times -> name -> tubs."""
     if not nominal or not ood:
         raise ConfigError("evaluate needs --nominal TUB... and --ood NAME=TUB..., or --scores-dir DIR")
@@ -189,7 +188,7 @@ def protocol_paths(nominal: Listing[str] | None, ood: Listing[str] | None) -> di
     return found
 
 
-def as_protocol(sequences: Listing[Drive], name: str) -> list[Drive]:
+def as_protocol(sequences: Sequence[Drive], name: str) -> list[Drive]:
     """Drives of one protocol. Tubs that know of no protocol at all (a real car) count as driven under it throughout."""
     known = set().union(*(set(sequence.protocol.tolist()) for sequence in sequences)) - {""}
     if not known:
@@ -200,13 +199,13 @@ def as_protocol(sequences: Listing[Drive], name: str) -> list[Drive]:
 
 
 def check_drives(
-    nominal: Listing[Drive],
-    calibration: Listing[Drive],
-    test: Listing[Drive],
-    ood: Mapping[str, Listing[Drive]],
+    nominal: Sequence[Drive],
+    calibration: Sequence[Drive],
+    test: Sequence[Drive],
+    ood: Mapping[str, Sequence[Drive]],
     *,
     context: int,
-    horizons: Listing[int],
+    horizons: Sequence[int],
     seeds: int,
     folds: int,
     seed: int,
@@ -225,7 +224,7 @@ def check_drives(
     return choose_splits(usable, steps, seeds, folds, seed)[1]
 
 
-def _check_apart(nominal: Listing[Drive], ood: Mapping[str, Listing[Drive]]) -> None:
+def _check_apart(nominal: Sequence[Drive], ood: Mapping[str, Sequence[Drive]]) -> None:
     """Content decides, not names: a renamed copy is found too."""
     seen: dict[str, list[Drive]] = {}
     for name, sequences in ood.items():

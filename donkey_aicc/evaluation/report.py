@@ -16,7 +16,7 @@ from donkey_aicc.evaluation.figures.reliability_figures import draw_base_predict
 from donkey_aicc.evaluation.figures.style import common_look, save_figure
 from donkey_aicc.evaluation.html_page import render_page
 from donkey_aicc.evaluation.result_tables import all_tables
-from donkey_aicc.evaluation.tables import NOBODY, Beside, Table
+from donkey_aicc.evaluation.tables import NONE_PUBLISHED, Published, Table
 from donkey_aicc.files import write_atomic, write_json
 from donkey_aicc.progress import progress
 from donkey_aicc.scoring.score_table import ScoreTable
@@ -98,7 +98,7 @@ class FigureEntry:
 
     name: str
     caption: str
-    draw: "Callable[[dict[str, Any], Beside], Figure | None]"
+    draw: "Callable[[dict[str, Any], Published], Figure | None]"
 
 
 FIGURES = (
@@ -164,7 +164,7 @@ RESULTS, PAGE = "results.json", "index.html"
 def write_report(
     results: dict[str, Any],
     out: str | Path,
-    beside: Beside = NOBODY,
+    published: Published = NONE_PUBLISHED,
     sheet: bytes | None = None,
     tables: Sequence[Table] = (),
     figures: Sequence[FigureEntry] = FIGURES,
@@ -176,17 +176,17 @@ def write_report(
     check_report_folder(out)
     folder = Path(out)
     write_json(folder / RESULTS, results)
-    tables = list(tables or all_tables(results, beside))
+    tables = list(tables or all_tables(results, published))
     for table in tables:
         write_atomic(folder / "tables" / f"{table.name}.csv", table.to_csv())
     drawn: dict[str, tuple[str, bytes]] = {}
     for entry in progress(figures, "drawing figures", unit="figures"):
         with common_look():
-            figure = entry.draw(results, beside)
+            figure = entry.draw(results, published)
             if figure is not None:
                 save_figure(figure, folder / "figures", entry.name)
                 drawn[entry.name] = (entry.caption, (folder / "figures" / f"{entry.name}.svg").read_bytes())
-    write_atomic(folder / PAGE, render_page(results, tables, drawn, beside.label, sheet))
+    write_atomic(folder / PAGE, render_page(results, tables, drawn, published.label, sheet))
     return folder / PAGE
 
 

@@ -16,7 +16,7 @@ from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.methods_and_conditions import NOMINAL
 from donkey_aicc.evaluation.metrics import Measured, ece_of_sums, horizon_mean
-from donkey_aicc.evaluation.tables import NOBODY, Beside, Column, Row, Table, Value
+from donkey_aicc.evaluation.tables import NONE_PUBLISHED, Column, Published, Row, Table, Value
 
 if TYPE_CHECKING:
     from donkey_aicc.evaluation.split_study import SplitStudy
@@ -54,10 +54,10 @@ def _draws_of(
             losses = np.tensordot(drawn[mine], outcome.nll_sums, axes=1)
             with np.errstate(invalid="ignore", divide="ignore"):
                 nll[condition][mine] = horizon_mean(losses[..., 1] / losses[..., 0], horizons)
-    odd = [condition for condition in counts if condition != NOMINAL]
+    faulty = [condition for condition in counts if condition != NOMINAL]
     return {
-        "ood_ece": np.mean([ece[condition] for condition in odd], axis=0),
-        "ood_nll": np.mean([nll[condition] for condition in odd], axis=0),
+        "ood_ece": np.mean([ece[condition] for condition in faulty], axis=0),
+        "ood_nll": np.mean([nll[condition] for condition in faulty], axis=0),
         "nominal_ece": ece[NOMINAL],
         "nominal_nll": nll[NOMINAL],
     }
@@ -65,7 +65,7 @@ def _draws_of(
 
 @dataclass(frozen=True)
 class DriveWins:
-    """wins[i, j]: pairs in which a frame of odd drive i scores above one of nominal drive j (ties half); pairs[i, j]: all."""
+    """wins[i, j]: pairs in which a frame of anomalous drive i scores above one of nominal drive j (ties half); pairs: all."""
 
     wins: np.ndarray
     pairs: np.ndarray
@@ -79,7 +79,7 @@ class DriveWins:
         negative_drive: np.ndarray,
         shape: tuple[int, int],
     ) -> "DriveWins":
-        """Scores (N,) and drive numbers (N,) of both classes; shape: number of odd and of nominal drives."""
+        """Scores (N,) and drive numbers (N,) of both classes; shape: number of anomalous and of nominal drives."""
         wins, pairs = np.zeros(shape), np.zeros(shape)
         frames = np.bincount(positive_drive, minlength=shape[0]).astype(np.float64)
         for number in range(shape[1]):
@@ -126,12 +126,12 @@ def wilcoxon(first: Sequence[float], second: Sequence[float]) -> Measured:
     return Measured(float(stats.wilcoxon(a[both], b[both]).pvalue))
 
 
-def wilcoxon_table(results: dict[str, Any], beside: Beside = NOBODY) -> Table:
+def wilcoxon_table(results: dict[str, Any], published: Published = NONE_PUBLISHED) -> Table:
     """Signed-rank tests, with the resampled difference that does not pretend splits were experiments."""
     columns = [
         Column("mean_difference", "ECE difference"),
         Column("p", "p", digits=4),
-        Column("p_paper", beside.label, paper=True, text=True),
+        Column("p_paper", published.label, paper=True, text=True),
         Column("pairs", "Pairs", 0),
         Column("interval", "95 % interval, drives resampled", text=True),
     ]
@@ -143,7 +143,7 @@ def wilcoxon_table(results: dict[str, Any], beside: Beside = NOBODY) -> Table:
             values = {
                 "mean_difference": Value(test["mean_difference"], reason=test.get("reason", "")),
                 "p": Value(test["p"], reason=test.get("reason", "")),
-                "p_paper": Value(text=beside.wilcoxon.get(name, "") if reference == OURS else ""),
+                "p_paper": Value(text=published.wilcoxon.get(name, "") if reference == OURS else ""),
                 "pairs": Value(test["pairs"]),
                 "interval": Value(
                     text="–" if not bounds or bounds["low"] is None else f"{bounds['low']:+.3f} to {bounds['high']:+.3f}"

@@ -10,38 +10,38 @@ from donkey_aicc.evaluation.collect import OOD_MEAN, SHOWN_HORIZONS
 from donkey_aicc.evaluation.methods_and_conditions import GROUPS, NOMINAL
 from donkey_aicc.evaluation.resampling import wilcoxon_table
 from donkey_aicc.evaluation.score_quality import OOD_ROWS, monotonicity_table
-from donkey_aicc.evaluation.tables import HIGHER, LOWER, NOBODY, Beside, Column, Row, Table, Value
+from donkey_aicc.evaluation.tables import HIGHER, LOWER, NONE_PUBLISHED, Column, Published, Row, Table, Value
 
 Results = dict[str, Any]
 
 
-def all_tables(results: Results, beside: Beside = NOBODY) -> list[Table]:
+def all_tables(results: Results, published: Published = NONE_PUBLISHED) -> list[Table]:
     """In the order of the report."""
     tables = [
-        calibration_table(results, beside),
-        protocol_table(results, beside),
-        ablation_table(results, beside),
-        wilcoxon_table(results, beside),
-        ood_detection_table(results, beside),
-        base_predictor_table(results, beside),
+        calibration_table(results, published),
+        protocol_table(results, published),
+        ablation_table(results, published),
+        wilcoxon_table(results, published),
+        ood_detection_table(results, published),
+        base_predictor_table(results, published),
         alarm_table(results),
         weights_table(results),
         family_weights_table(results),
         monotonicity_table(results, "protocols"),
         monotonicity_table(results, "d_aug"),
-        data_table(results, beside),
+        data_table(results, published),
     ]
-    return tables if beside.label else [table.without_paper() for table in tables]
+    return tables if published.label else [table.without_paper() for table in tables]
 
 
-def calibration_table(results: Results, beside: Beside = NOBODY) -> Table:
+def calibration_table(results: Results, published: Published = NONE_PUBLISHED) -> Table:
     """The one to read: OOD ECE with its price on nominal data and the scores that heating cannot buy."""
     columns = [
         Column("ood_ece", "OOD ECE", better=LOWER),
-        Column("ood_ece_paper", beside.label, paper=True),
+        Column("ood_ece_paper", published.label, paper=True),
         Column("ood_ece_interval", "95 % interval", text=True),
         Column("nominal_ece", "Nominal ECE", better=LOWER),
-        Column("nominal_ece_paper", beside.label, paper=True),
+        Column("nominal_ece_paper", published.label, paper=True),
         Column("ood_nll", "OOD NLL", better=LOWER, spread=False),
         Column("nominal_nll", "Nominal NLL", better=LOWER, spread=False),
         Column("ood_brier", "OOD Brier", better=LOWER, spread=False),
@@ -53,8 +53,8 @@ def calibration_table(results: Results, beside: Beside = NOBODY) -> Table:
     rows = []
     for name, one in results["calibration"].items():
         values = {
-            "ood_ece_paper": Value(beside.ece.get(name, {}).get("mean")),
-            "nominal_ece_paper": Value(beside.nominal_ece.get(name)),
+            "ood_ece_paper": Value(published.ece.get(name, {}).get("mean")),
+            "nominal_ece_paper": Value(published.nominal_ece.get(name)),
             "ood_ece_interval": Value(text=interval_text(results["intervals"].get(name, {}).get("ood_ece"))),
         }
         for metric in ("ece", "nll", "brier", "aurc", "auroc"):
@@ -71,21 +71,23 @@ def calibration_table(results: Results, beside: Beside = NOBODY) -> Table:
     return Table("calibration", "Calibration: every method and its price", columns, rows, note)
 
 
-def protocol_table(results: Results, beside: Beside = NOBODY) -> Table:
+def protocol_table(results: Results, published: Published = NONE_PUBLISHED) -> Table:
     """ECE per protocol."""
     names = list(results["calibration"])
-    return _per_protocol(results, beside, names, "ece_by_protocol", "ECE per protocol")
+    return _per_protocol(results, published, names, "ece_by_protocol", "ECE per protocol")
 
 
-def ablation_table(results: Results, beside: Beside = NOBODY) -> Table:
+def ablation_table(results: Results, published: Published = NONE_PUBLISHED) -> Table:
     """The paper's ablation rows."""
-    return _per_protocol(results, beside, list(ABLATION), "ablation", "Ablation: ECE per protocol", grouped=False)
+    return _per_protocol(results, published, list(ABLATION), "ablation", "Ablation: ECE per protocol", grouped=False)
 
 
-def _per_protocol(results: Results, beside: Beside, names: Sequence[str], key: str, title: str, grouped: bool = True) -> Table:
+def _per_protocol(
+    results: Results, published: Published, names: Sequence[str], key: str, title: str, grouped: bool = True
+) -> Table:
     columns = []
     for condition, label in _protocol_columns(results):
-        columns += [Column(condition, label, better=LOWER), Column(f"{condition}_paper", beside.label, paper=True)]
+        columns += [Column(condition, label, better=LOWER), Column(f"{condition}_paper", published.label, paper=True)]
     columns.append(Column(NOMINAL, "Nominal", better=LOWER))
     rows = []
     for name in names:
@@ -93,18 +95,18 @@ def _per_protocol(results: Results, beside: Beside, names: Sequence[str], key: s
         values = {NOMINAL: Value.of(one["ece"][NOMINAL])}
         for condition, _ in _protocol_columns(results):
             values[condition] = Value.of(one["ece"][condition])
-            values[f"{condition}_paper"] = Value(beside.ece.get(name, {}).get(_paper_key(condition)))
+            values[f"{condition}_paper"] = Value(published.ece.get(name, {}).get(_paper_key(condition)))
         rows.append(_method_row(name, one, values, grouped))
     return Table(key, title, columns, rows, "Horizon-averaged top-label ECE, mean ± standard deviation over splits.")
 
 
-def ood_detection_table(results: Results, beside: Beside = NOBODY) -> Table:
+def ood_detection_table(results: Results, published: Published = NONE_PUBLISHED) -> Table:
     """How well each score tells anomalous from nominal frames."""
     columns = []
     for condition, label in _protocol_columns(results):
         columns.append(Column(condition, label, better=HIGHER))
         columns.append(Column(f"{condition}_interval", "95 %", text=True))
-        columns.append(Column(f"{condition}_paper", beside.label, paper=True))
+        columns.append(Column(f"{condition}_paper", published.label, paper=True))
     groups = dict.fromkeys(("msp", "entropy", "mc_dropout"), "From the prediction") | {"feature_norm": "From its features"}
     groups |= dict.fromkeys(("rho", "delta", "rho_delta"), "From the world model")
     rows = []
@@ -114,7 +116,7 @@ def ood_detection_table(results: Results, beside: Beside = NOBODY) -> Table:
         for condition, _ in _protocol_columns(results):
             values[condition] = Value.of(one[condition])
             values[f"{condition}_interval"] = Value(text=interval_text(one["intervals"].get(condition)))
-            values[f"{condition}_paper"] = Value(beside.ood_auroc.get(name, {}).get(_paper_key(condition)))
+            values[f"{condition}_paper"] = Value(published.ood_auroc.get(name, {}).get(_paper_key(condition)))
         rows.append(Row(one["label"], values, groups.get(name, "Further scores"), strong=name == "rho_delta"))
     note = (
         "AUROC of nominal test frames against the frames of each protocol; 0.5 is guessing, below it the "
@@ -123,20 +125,20 @@ def ood_detection_table(results: Results, beside: Beside = NOBODY) -> Table:
     return Table("ood_detection", "Detecting the anomaly", columns, rows, note, first="Score")
 
 
-def base_predictor_table(results: Results, beside: Beside = NOBODY) -> Table:
+def base_predictor_table(results: Results, published: Published = NONE_PUBLISHED) -> Table:
     """AUROC and ECE of the raw prediction."""
     horizons = [str(k) for k in SHOWN_HORIZONS if k in results["settings"]["horizons"]] + ["mean"]
     columns = []
     for key in horizons:
         label = "Mean" if key == "mean" else f"k = {key}"
-        columns += [Column(f"k_{key}", label), Column(f"k_{key}_paper", beside.label, paper=True)]
-    columns += [Column("ece", "ECE"), Column("ece_paper", beside.label, paper=True)]
+        columns += [Column(f"k_{key}", label), Column(f"k_{key}_paper", published.label, paper=True)]
+    columns += [Column("ece", "ECE"), Column("ece_paper", published.label, paper=True)]
     rows = []
     for condition, one in results["base_predictor"].items():
         values = {f"k_{key}": Value.of(one[key]) for key in horizons}
-        values |= {f"k_{key}_paper": Value(beside.base_auroc.get(condition, {}).get(key)) for key in horizons}
+        values |= {f"k_{key}_paper": Value(published.base_auroc.get(condition, {}).get(key)) for key in horizons}
         values["ece"] = Value(Value.of(results["calibration"]["none"]["ece"][condition]).number)
-        values["ece_paper"] = Value(beside.ece.get("none", {}).get(condition))
+        values["ece_paper"] = Value(published.ece.get("none", {}).get(condition))
         rows.append(Row(condition.capitalize(), values))
     note = (
         "AUROC for safe against unsafe, k steps ahead; the mean is the trapezoid over k = 5 to 50. ECE: the same mean, of the "
@@ -145,15 +147,15 @@ def base_predictor_table(results: Results, beside: Beside = NOBODY) -> Table:
     return Table("base_predictor", "The safety predictor before any calibration", columns, rows, note, first="Condition")
 
 
-def data_table(results: Results, beside: Beside = NOBODY) -> Table:
+def data_table(results: Results, published: Published = NONE_PUBLISHED) -> Table:
     """How much was evaluated."""
     columns = []
     for key, label, digits in (("sequences", "Sequences", 0), ("frames", "Frames", 0), ("safe_percent", "% safe", 1)):
-        columns += [Column(key, label, digits), Column(f"{key}_paper", beside.label, digits, paper=True)]
+        columns += [Column(key, label, digits), Column(f"{key}_paper", published.label, digits, paper=True)]
     columns += [Column("frames_recorded", "Frames recorded", 0), Column("frames_by_severity", "Frames by severity", text=True)]
     rows = []
     for condition, one in results["data"].items():
-        paper = beside.data.get(condition, {})
+        paper = published.data.get(condition, {})
         values = {key: Value(one[key]) for key in ("sequences", "frames", "safe_percent", "frames_recorded")}
         values |= {f"{key}_paper": Value(paper.get(key)) for key in ("sequences", "frames", "safe_percent")}
         values["frames_by_severity"] = Value(text=", ".join(f"{s}: {n}" for s, n in one["frames_by_severity"].items()))

@@ -58,35 +58,35 @@ def ood_auroc(nominal: ScoreTable, anomalous: ScoreTable, statistics: ScoreStati
     """AUROC of every row of OOD_ROWS on the valid frames; anomalous is the positive class."""
     nominal, anomalous = (table.select(table.valid.astype(bool)) for table in (nominal, anomalous))
     y = np.concatenate([np.zeros(len(nominal)), np.ones(len(anomalous))])
-    calm, odd = ood_scores(nominal, statistics), ood_scores(anomalous, statistics)
-    return {name: auroc(np.concatenate([calm[name], odd[name]]), y) for name in OOD_ROWS}
+    of_nominal, of_anomalous = ood_scores(nominal, statistics), ood_scores(anomalous, statistics)
+    return {name: auroc(np.concatenate([of_nominal[name], of_anomalous[name]]), y) for name in OOD_ROWS}
 
 
 def ood_intervals(
-    nominal: ScoreTable, odd: Mapping[str, ScoreTable], statistics: ScoreStatistics, draws: int, seed: int
+    nominal: ScoreTable, faulty: Mapping[str, ScoreTable], statistics: ScoreStatistics, draws: int, seed: int
 ) -> dict[str, dict[str, Any]]:
     """row -> protocol and `ood_mean` -> 95 % bounds of the AUROC when whole drives are drawn anew; valid frames only.
 
     `ood_mean_below_fused`: by how much the row lies below rho + delta on the same drawn drives.
     """
-    calm, calm_drive = ood_scores(nominal, statistics), np.unique(nominal.sequence, return_inverse=True)[1]
+    of_nominal, nominal_drive = ood_scores(nominal, statistics), np.unique(nominal.sequence, return_inverse=True)[1]
     drawn: dict[str, dict[str, np.ndarray]] = {row: {} for row in OOD_ROWS}
     fewest = len(np.unique(nominal.sequence))
-    for number, (protocol, table) in enumerate(odd.items()):
+    for number, (protocol, table) in enumerate(faulty.items()):
         scores, drive = ood_scores(table, statistics), np.unique(table.sequence, return_inverse=True)[1]
-        shape = (int(drive.max(initial=-1)) + 1, int(calm_drive.max(initial=-1)) + 1)
+        shape = (int(drive.max(initial=-1)) + 1, int(nominal_drive.max(initial=-1)) + 1)
         fewest = min(fewest, shape[0])
         chosen = DriveDraws.make(*shape, draws, seed + number)
         for row in OOD_ROWS:
-            if np.isfinite(scores[row]).all() and np.isfinite(calm[row]).all():
-                drawn[row][protocol] = chosen.auroc(DriveWins.count(scores[row], drive, calm[row], calm_drive, shape))
+            if np.isfinite(scores[row]).all() and np.isfinite(of_nominal[row]).all():
+                drawn[row][protocol] = chosen.auroc(DriveWins.count(scores[row], drive, of_nominal[row], nominal_drive, shape))
     found: dict[str, dict[str, Any]] = {}
     for row, by_protocol in drawn.items():
         found[row] = {protocol: interval_cell(values, fewest) for protocol, values in by_protocol.items()}
-        if len(by_protocol) == len(odd) and odd:
+        if len(by_protocol) == len(faulty) and faulty:
             mean = np.mean(list(by_protocol.values()), axis=0)
             found[row]["ood_mean"] = interval_cell(mean, fewest)
-            if len(drawn[FUSED]) == len(odd):
+            if len(drawn[FUSED]) == len(faulty):
                 fused = np.mean(list(drawn[FUSED].values()), axis=0)
                 found[row]["ood_mean_below_fused"] = interval_cell(fused - mean, fewest)
     return found
@@ -103,13 +103,13 @@ def measure_monotonicity(
 
     nominal: valid nominal rows; kinds: protocol or D_aug family -> its valid rows.
     """
-    calm = statistics.scores(nominal)
-    found: dict[str, dict[str, Any]] = {name: {} for name in MEASURED_SCORES if f"{name}_z" in calm}
+    of_nominal = statistics.scores(nominal)
+    found: dict[str, dict[str, Any]] = {name: {} for name in MEASURED_SCORES if f"{name}_z" in of_nominal}
     for kind, table in kinds.items():
-        odd = statistics.scores(table)
+        of_kind = statistics.scores(table)
         severity = np.concatenate([np.zeros(len(nominal), dtype=np.int64), table.severity])
         for name in found:
-            found[name][kind] = _monotonicity_of(severity, np.concatenate([calm[f"{name}_z"], odd[f"{name}_z"]]))
+            found[name][kind] = _monotonicity_of(severity, np.concatenate([of_nominal[f"{name}_z"], of_kind[f"{name}_z"]]))
     return found
 
 

@@ -161,6 +161,6 @@ def _ood_detection(
     studies: Sequence[SplitStudy], whole: Pool, conditions: Sequence[Condition], draws: int, seed: int
 ) -> dict[str, Any]:
     found = collect.ood_detection(studies)
-    odd = {condition.name: condition.table for condition in conditions[1:]}
-    bounds_of = ood_intervals(conditions[0].table, odd, whole.statistics, draws, seed)
+    faulty = {condition.name: condition.table for condition in conditions[1:]}
+    bounds_of = ood_intervals(conditions[0].table, faulty, whole.statistics, draws, seed)
     return {row: values | {"intervals": bounds_of[row]} for row, values in found.items()}

@@ -196,7 +196,7 @@ ByCondition = Mapping[str, Mapping[str, float]]  # row -> condition (or horizon)
 
 
 @dataclass(frozen=True)
-class Beside:
+class Published:
     """What is not given is left empty. Without a label nothing of it is shown: a user's report has the user's numbers only."""
 
     label: str = ""  # heading of its columns
@@ -210,4 +210,4 @@ class Beside:
     runtime_ms: Mapping[str, float] = field(default_factory=dict)
 
 
-NOBODY = Beside()
+NONE_PUBLISHED = Published()

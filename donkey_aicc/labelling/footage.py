@@ -46,7 +46,7 @@ class Footage:
         """Every usable frame below the paths; the tubs are only read."""
         loaded = load_drives(paths, tau=None, cache_dir=cache_dir)
         tubs = find_tubs(paths)
-        footage = cls(loaded.sequences, dict(zip(tub_names(tubs), tubs, strict=True)))
+        footage = cls(loaded.drives, dict(zip(tub_names(tubs), tubs, strict=True)))
         if len(footage) < FEWEST_FRAMES:
             raise AiccError(f"labelling by looking needs at least {FEWEST_FRAMES} usable frames, got {len(footage)}; record more")
         return footage

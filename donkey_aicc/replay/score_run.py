@@ -68,7 +68,7 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, g
     from donkey_aicc.calibration.score_cache import score_once
 
     settings = score_settings(bundle, grade)
-    drives = _needed(load_drives([run.tub], tau=None, cache_dir=cache_dir).sequences, run, settings.context)
+    drives = _needed(load_drives([run.tub], tau=None, cache_dir=cache_dir).drives, run, settings.context)
     workers = os.cpu_count() or 1 if sum(len(drive) for drive in drives) > WORTH_WORKERS else 1
     table = score_once(bundle, drives, settings=settings, workers=workers, cache_dir=cache_dir)
     columns = {"p_safe": table.p_safe, "p_tta": table.p_tta}

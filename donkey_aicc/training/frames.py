@@ -1,6 +1,6 @@
 """All frames of some sequences as one numbered pool; pixels stay where they are (often a memory map) until asked for."""
 
-from collections.abc import Sequence as Listing
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 import numpy as np
@@ -18,7 +18,7 @@ ENCODE_BATCH = 64
 class FramePool:
     """Frame n of the pool is frame n - first[s] of sequence s."""
 
-    def __init__(self, sequences: Listing[Drive]) -> None:
+    def __init__(self, sequences: Sequence[Drive]) -> None:
         self.sequences = list(sequences)
         lengths = [len(sequence) for sequence in self.sequences]
         self.first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

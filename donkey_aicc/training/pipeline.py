@@ -3,7 +3,7 @@
 import hashlib
 import sys
 import time
-from collections.abc import Sequence as Listing
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ class Plan:
         return self.out.with_name(self.out.name + ".training")
 
 
-def train_bundle(sequences: Listing[Drive], plan: Plan, split: Split | None = None) -> Manifest:
+def train_bundle(sequences: Sequence[Drive], plan: Plan, split: Split | None = None) -> Manifest:
     """Train and write the bundle at plan.out; the split is made from the seed unless given.
 
     Under torchrun every process calls this; the first one writes the files.
@@ -176,7 +176,7 @@ def _prepare(plan: Plan) -> None:
             path.unlink()
 
 
-def _nominal_only(sequences: Listing[Drive]) -> tuple[list[Drive], list[str]]:
+def _nominal_only(sequences: Sequence[Drive]) -> tuple[list[Drive], list[str]]:
     """Drives with an injected anomaly are for evaluation; a net trained on them would find them normal."""
     clean = [sequence for sequence in sequences if not np.any(sequence.protocol != "")]
     if not clean:
@@ -185,7 +185,7 @@ def _nominal_only(sequences: Listing[Drive]) -> tuple[list[Drive], list[str]]:
     return clean, [f"left out {dropped} sequences with injected anomalies"] if dropped else []
 
 
-def data_fingerprint(sequences: Listing[Drive]) -> str:
+def data_fingerprint(sequences: Sequence[Drive]) -> str:
     """Hex digest of content and labels, independent of order and of where the tubs are."""
     digest = hashlib.sha256()
     for sequence in sorted(sequences, key=lambda one: one.id):
@@ -196,6 +196,6 @@ def data_fingerprint(sequences: Listing[Drive]) -> str:
     return digest.hexdigest()
 
 
-def _say(notes: Listing[str]) -> None:
+def _say(notes: Sequence[str]) -> None:
     for note in notes:
         print(f"warning: {note}", file=sys.stderr, flush=True)

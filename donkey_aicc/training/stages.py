@@ -3,8 +3,7 @@
 Finished weights are rounded to 16 bits, which halves the bundle, where the outputs show that it costs nothing.
 """
 
-from collections.abc import Callable
-from collections.abc import Sequence as Listing
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -165,7 +164,7 @@ class Stages:
         shown = min(context, self.preset.dynamics.context)
         rollout_sheet(self.run.work / "rollout.png", self.vae, self.dynamics, self.held_out, shown, self.device)
 
-    def _fit(self, task: Task, sections: Listing[str], **more: Any) -> Fitted:
+    def _fit(self, task: Task, sections: Sequence[str], **more: Any) -> Fitted:
         """A stage may be resumed only with the settings of everything it was made from."""
         settings = {
             f"{section}.{name}": value for section in sections for name, value in asdict(getattr(self.preset, section)).items()

@@ -5,7 +5,7 @@ cross-entropy over all horizons at once; a frame without a label at a horizon do
 photometric augmentation: a net that had seen the shifts would hide what calibration must handle.
 """
 
-from collections.abc import Sequence as Listing
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,12 +81,12 @@ def masked_bce(logits: Tensor, labels: Tensor, weights: Tensor | None = None) ->
     return (each * known).sum() / known.sum().clamp(min=1 if weights is None else 1e-6)
 
 
-def pool_labels(pool: FramePool, horizons: Listing[int]) -> Tensor:
+def pool_labels(pool: FramePool, horizons: Sequence[int]) -> Tensor:
     """(N, K) labels of all frames of the pool, NaN where unlabelled."""
     return torch.from_numpy(np.concatenate([horizon_labels(sequence.safe, horizons) for sequence in pool.sequences]))
 
 
-def label_weights(pool: FramePool, horizons: Listing[int]) -> Tensor:
+def label_weights(pool: FramePool, horizons: Sequence[int]) -> Tensor:
     """(N, K) weight of each label: 1 for a sure one, 0 for one that is as good as a coin."""
     certainty = np.concatenate([horizon_labels(sequence.certainty, horizons) for sequence in pool.sequences])
     return torch.from_numpy(np.clip(2.0 * np.nan_to_num(certainty, nan=0.5) - 1.0, 0.0, 1.0))
@@ -108,7 +108,7 @@ class SafetyTask(Task):
         net: SafetyCNN,
         train: FramePool,
         validation: FramePool,
-        horizons: Listing[int],
+        horizons: Sequence[int],
         settings: SafetySettings,
         device: torch.device,
         past: Past | None = None,
@@ -149,7 +149,7 @@ def safety_logits(net: SafetyCNN, pool: FramePool, device: torch.device, past: P
     return torch.cat([net(pool.inputs(part, past.lags, past.stats, device)).cpu() for part in parts])
 
 
-def auroc_per_horizon(logits: Tensor, labels: Tensor, horizons: Listing[int]) -> dict[int, float | None]:
+def auroc_per_horizon(logits: Tensor, labels: Tensor, horizons: Sequence[int]) -> dict[int, float | None]:
     """Area under the ROC curve at each horizon; None where only one class occurs."""
     from sklearn.metrics import roc_auc_score
 

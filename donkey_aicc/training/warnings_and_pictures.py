@@ -8,8 +8,7 @@
 import csv
 import io
 import sys
-from collections.abc import Mapping
-from collections.abc import Sequence as Listing
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +32,7 @@ COLLAPSED_STD = 0.01
 BLURRED_TO_MEAN = 0.9
 
 
-def data_warnings(train: Listing[Drive]) -> list[str]:
+def data_warnings(train: Sequence[Drive]) -> list[str]:
     """What is wrong with the training sequences; empty if nothing is."""
     warnings = []
     frames = sum(len(sequence) for sequence in train)
@@ -50,7 +49,7 @@ def data_warnings(train: Listing[Drive]) -> list[str]:
     return warnings + _label_warnings(_labels(train), frames)
 
 
-def calibration_warnings(calibration: Listing[Drive], frames: int) -> list[str]:
+def calibration_warnings(calibration: Sequence[Drive], frames: int) -> list[str]:
     """What `donkey-aicc calibrate` would refuse later, said before the training.
 
     frames: what a score looks back and, with labels, what they look ahead.
@@ -64,7 +63,7 @@ def calibration_warnings(calibration: Listing[Drive], frames: int) -> list[str]:
     ]
 
 
-def require_labels(train: Listing[Drive]) -> None:
+def require_labels(train: Sequence[Drive]) -> None:
     """Raise before hours are spent if a safety predictor has nothing to learn from."""
     known = _labels(train)
     if not len(known):
@@ -80,7 +79,7 @@ def require_labels(train: Listing[Drive]) -> None:
         )
 
 
-def _labels(train: Listing[Drive]) -> np.ndarray:
+def _labels(train: Sequence[Drive]) -> np.ndarray:
     safe = np.concatenate([sequence.safe for sequence in train])
     return safe[np.isfinite(safe)]
 
@@ -97,7 +96,7 @@ def _label_warnings(known: np.ndarray, frames: int) -> list[str]:
     return []
 
 
-def _all_alike(sequences: Listing[Drive]) -> bool:
+def _all_alike(sequences: Sequence[Drive]) -> bool:
     """Compare up to 8 frames of each sequence with the very first frame."""
     first = sequences[0].images[0].astype(np.int16)
     for sequence in sequences:

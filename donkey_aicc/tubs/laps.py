@@ -1,6 +1,6 @@
 """The picture tells when a lap is round: drives cut into whole laps, so that every side of a split has seen every place."""
 
-from collections.abc import Sequence as Listing
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ class Lap:
     seconds: float
 
 
-def find_lap(drives: Listing[Drive]) -> Lap | None:
+def find_lap(drives: Sequence[Drive]) -> Lap | None:
     """None: no lag at which the pictures come back, as on a road that never returns or in drives shorter than two laps."""
     steps = [np.diff(drive.times_s) for drive in drives if len(drive) > 1]
     frame_s = float(np.median(np.concatenate(steps))) if steps else 0.0

@@ -36,7 +36,7 @@ CTE_SOURCES = ("cte", CSV_CTE)
 class LoadedData:
     """`tau` is the threshold behind the labels, None if no label came from a cte."""
 
-    sequences: list[Drive]
+    drives: list[Drive]
     tau: float | None
     report: DataReport
     lane_half_width: float | None = None  # the widest lane of the tubs, None if no departure came from a cte

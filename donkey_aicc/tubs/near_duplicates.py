@@ -5,7 +5,7 @@ in the way is left out of the side that can spare it: the sides are given in ord
 frame of an earlier side goes. Frames in which the car stands are good for nothing in training, and easy to find.
 """
 
-from collections.abc import Sequence as Listing
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,7 @@ class Dropped:
         return Dropped(self.guard + other.guard, self.duplicates + other.duplicates)
 
 
-def keep_apart(sides: Listing[Listing[Drive]], guard_s: float) -> tuple[list[list[Drive]], Dropped]:
+def keep_apart(sides: Sequence[Sequence[Drive]], guard_s: float) -> tuple[list[list[Drive]], Dropped]:
     """The sides without the frames that are too close to a frame of an earlier side; drives are cut where frames go.
 
     guard_s: seconds that must lie between two sides of one session.
@@ -60,7 +60,7 @@ def runs_of(drive: Drive, keep: np.ndarray) -> list[Drive]:
     return [drive.part(int(start), int(stop)) for start, stop in edges.reshape(-1, 2)]
 
 
-def _times_by_session(drives: Listing[Drive]) -> dict[tuple[str, str], np.ndarray]:
+def _times_by_session(drives: Sequence[Drive]) -> dict[tuple[str, str], np.ndarray]:
     found: dict[tuple[str, str], list[np.ndarray]] = {}
     for drive in drives:
         found.setdefault(drive.session_key, []).append(drive.times_s)
@@ -87,7 +87,7 @@ def coarse_squares(images: np.ndarray) -> np.ndarray:
 class _Pictures:
     """Remembers frames, and finds those of another drive that are alike."""
 
-    def __init__(self, drives: Listing[Drive]) -> None:
+    def __init__(self, drives: Sequence[Drive]) -> None:
         each = [coarse_squares(drive.images) for drive in drives]
         self._squares = np.concatenate(each) if each else np.empty((0, 768), np.float32)
         self._lengths = np.square(self._squares).sum(axis=1)
@@ -108,7 +108,7 @@ STILL_CHANGE = 1.5  # levels of 255 from a frame to the next, over 16x16 squares
 STILL_SHARE = 0.25  # of the tub's usual change: a slow car on a plain floor is not a parked one
 
 
-def standing_frames(drives: Listing[Drive]) -> list[np.ndarray]:
+def standing_frames(drives: Sequence[Drive]) -> list[np.ndarray]:
     """Per drive (N,) bool: the picture hardly changes for at least a second, judged by how much it usually does in this tub."""
     changes = [_changes(drive) for drive in drives]
     moving = np.concatenate(changes) if changes else np.empty(0)

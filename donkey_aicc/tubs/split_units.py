@@ -1,6 +1,6 @@
 """What goes to one side of a split as a whole: a tub session, a stretch of one, or a block of a long drive."""
 
-from collections.abc import Sequence as Listing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -34,7 +34,7 @@ class Method:
     lap: int = 0  # frames of a usual lap, which a block holds whole; 0: none was found
 
 
-def choose_method(sequences: Listing[Drive], mode: str = AUTO, guard_s: float = GUARD_S, context: int = CONTEXT) -> Method:
+def choose_method(sequences: Sequence[Drive], mode: str = AUTO, guard_s: float = GUARD_S, context: int = CONTEXT) -> Method:
     """The mode asked for, or the strictest that this data allows; the guard is never shorter than the context."""
     one_of("split", mode, MODES)
     if not 0 <= guard_s < float("inf"):
@@ -59,7 +59,7 @@ def choose_method(sequences: Listing[Drive], mode: str = AUTO, guard_s: float = 
 Unit = list[Drive]
 
 
-def units_of(sequences: Listing[Drive], method: Method, smallest: float) -> dict[tuple[str, str, int], Unit]:
+def units_of(sequences: Sequence[Drive], method: Method, smallest: float) -> dict[tuple[str, str, int], Unit]:
     """What goes to one side as a whole."""
     if method.mode == SESSION:
         sessions: dict[tuple[str, str, int], Unit] = {}
@@ -72,7 +72,7 @@ def units_of(sequences: Listing[Drive], method: Method, smallest: float) -> dict
     return {(*unit[0].session_key, int(unit[0].indices[0])): unit for unit in units}
 
 
-def _stretches(sequences: Listing[Drive], guard_s: float) -> list[Unit]:
+def _stretches(sequences: Sequence[Drive], guard_s: float) -> list[Unit]:
     """Sequences of one session with less than the guard between them belong together."""
     ordered = sorted(sequences, key=lambda one: (*one.session_key, float(one.times_s[0]), one.id))
     units: list[Unit] = []
@@ -88,7 +88,7 @@ def _stretches(sequences: Listing[Drive], guard_s: float) -> list[Unit]:
     return units
 
 
-def _block_frames(sequences: Listing[Drive], smallest: float) -> int:
+def _block_frames(sequences: Sequence[Drive], smallest: float) -> int:
     """So long that a small side gets a few blocks, and each has room for a context and its labels."""
     frames = sum(len(sequence) for sequence in sequences)
     return int(np.clip(frames * smallest / BLOCKS_OF_A_SMALL_SIDE, SHORTEST_BLOCK, LONGEST_BLOCK))
@@ -123,7 +123,7 @@ def _whole_laps(stretch: Unit, edges: np.ndarray, lap: int) -> np.ndarray:
     return np.unique([0, *moved, at])
 
 
-def joined(blocks: list[Drive], sequences: Listing[Drive]) -> list[Drive]:
+def joined(blocks: list[Drive], sequences: Sequence[Drive]) -> list[Drive]:
     """Neighbouring blocks of one sequence as one drive again: training likes long windows."""
     found: list[Drive] = []
     for sequence in sorted(sequences, key=lambda one: (*one.session_key, int(one.indices[0]), one.id)):
@@ -135,7 +135,7 @@ def joined(blocks: list[Drive], sequences: Listing[Drive]) -> list[Drive]:
     return found
 
 
-def _frame_s(sequences: Listing[Drive]) -> float:
+def _frame_s(sequences: Sequence[Drive]) -> float:
     """Median seconds from a frame to the next; 0 if there are no two frames in a row."""
     steps = [np.diff(sequence.times_s) for sequence in sequences if len(sequence) > 1]
     return float(np.median(np.concatenate(steps))) if steps else 0.0

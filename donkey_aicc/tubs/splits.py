@@ -4,7 +4,7 @@ Three ways to cut: by whole tub sessions; by stretches of a session that lie fur
 of long drives with a guard between them (`block`), for the one long session that people really record.
 """
 
-from collections.abc import Sequence as Listing
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,7 @@ class Split:
 
 
 def split_sequences(
-    sequences: Listing[Drive],
+    sequences: Sequence[Drive],
     seed: int,
     shares: tuple[float, float, float] = SHARES,
     method: Method | None = None,
@@ -59,7 +59,7 @@ def split_sequences(
 
 
 def carve_validation(
-    train: Listing[Drive], seed: int, share: float = VALIDATION_SHARE, method: Method | None = None
+    train: Sequence[Drive], seed: int, share: float = VALIDATION_SHARE, method: Method | None = None
 ) -> tuple[list[Drive], list[Drive], Dropped]:
     """Take validation sequences out of the training share in the same way: (rest, validation, what it cost)."""
     if not 0 < share < 1:
@@ -72,7 +72,7 @@ def carve_validation(
     return rest, validation, dropped
 
 
-def _scorable_units(sequences: Listing[Drive], method: Method, smallest: float) -> int:
+def _scorable_units(sequences: Sequence[Drive], method: Method, smallest: float) -> int:
     return sum(sum(map(len, unit)) >= FULL_LENGTH for unit in units_of(sequences, method, smallest).values())
 
 
@@ -96,7 +96,7 @@ def split_record(sides: dict[str, list[Drive]], method: Method, dropped: Dropped
     return {"mode": method.mode, "guard_s": round(method.guard_s, 3), "frames_left_out": lost, "parts": parts}
 
 
-def drives_by_id(sequences: Listing[Drive], wanted: Listing[str], record: dict[str, Any]) -> dict[str, Drive]:
+def drives_by_id(sequences: Sequence[Drive], wanted: Sequence[str], record: dict[str, Any]) -> dict[str, Drive]:
     """The wanted drives that these sequences hold, whole or as a part that a split has cut; others are missing."""
     found = {sequence.id: sequence for sequence in sequences}
     parts = record.get("parts", {})
@@ -113,7 +113,7 @@ def drives_by_id(sequences: Listing[Drive], wanted: Listing[str], record: dict[s
 
 
 def _deal(
-    sequences: Listing[Drive], seed: int, shares: tuple[float, ...], method: Method, purpose: str, names: tuple[str, ...]
+    sequences: Sequence[Drive], seed: int, shares: tuple[float, ...], method: Method, purpose: str, names: tuple[str, ...]
 ) -> tuple[list[list[Drive]], Dropped]:
     """One unit to each side first, then each next one to the side that misses most frames; then sides are kept apart."""
     units = units_of(sequences, method, min(shares))
@@ -146,7 +146,7 @@ def _deal(
     return kept[::-1], dropped
 
 
-def _too_few(purpose: str, sequences: Listing[Drive], units: int, needed: int, method: Method) -> str:
+def _too_few(purpose: str, sequences: Sequence[Drive], units: int, needed: int, method: Method) -> str:
     have = f"got {len(sequences)} sequences from {units}"
     if method.mode == SESSION:
         return (

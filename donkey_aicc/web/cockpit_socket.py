@@ -22,7 +22,7 @@ LARGEST_MESSAGE = 1024  # bytes that a page may send at once
 PER_S, BURST = 20.0, 40.0
 HELLO_S = 10.0  # to show the token when viewing needs it
 POLICY = 1008  # close code: against the rules
-FULL = 4001
+TOO_MANY_VIEWERS = 4001
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class CockpitSocket(WebSocketHandler):
         if self._sees:
             return
         if not self.hub.join(self):
-            self.close(FULL, "too many viewers")
+            self.close(TOO_MANY_VIEWERS, "too many viewers")
             return
         self._sees = True
         self._say({"about": {**self.hub.about, "may_control": self.may_control}})

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     bundle, settings = Bundle.load(out), PRESETS[about["preset"]].scoring
     known = bundle.manifest
     laps = load_drives([args.laps], tau=known.tau, cte_centre=known.cte_centre, lane_half_width=known.lane_half_width)
-    fresh = score_once(bundle, laps.sequences, settings=settings.at_grade(LIGHT), title="scoring laps")
+    fresh = score_once(bundle, laps.drives, settings=settings.at_grade(LIGHT), title="scoring laps")
     result = calibrate_bundle(
         bundle, *tables_to_fit(layout), settings, DEFAULT_METHOD, about["model_seed"], NominalDrives(fresh=fresh)
     )

@@ -26,6 +26,6 @@ def run(args: argparse.Namespace) -> int:
     torch.set_num_threads(args.threads)
     preset, _ = preset_named("quick", args.overrides)
     loaded = load_drives(args.data, labels_csv=args.labels, cache_dir=args.cache_dir, driving_only=True)
-    results = compare_predictors(loaded.sequences, Path(args.out), preset.safety, args.seed)
+    results = compare_predictors(loaded.drives, Path(args.out), preset.safety, args.seed)
     print("\n".join(describe_kinds(results)))
     return 0

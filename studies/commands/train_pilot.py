@@ -64,12 +64,12 @@ def _from_tubs(args: argparse.Namespace, work: Path):
     from studies.cloning import PilotRecipe, split_for_cloning, train_pilot
 
     loaded = load_drives(args.tubs, tau=None, must_be_usable=False)
-    train, validation = split_for_cloning(loaded.sequences, args.seed)
+    train, validation = split_for_cloning(loaded.drives, args.seed)
     torch.manual_seed(args.seed)
     net = PilotNet()
     recipe = PilotRecipe(epochs=args.epochs)
     fitted = train_pilot(net, train, validation, recipe, Run(work=work, seed=args.seed, device=torch.device("cpu")))
     best = fitted.history[fitted.best_epoch - 1]
     print(f"best epoch {fitted.best_epoch} of {recipe.epochs}: validation loss {best['loss']:.5f}")
-    frames = sum(len(sequence) for sequence in loaded.sequences)
+    frames = sum(len(sequence) for sequence in loaded.drives)
     return net, {"made_by": "train-pilot", "tubs": [str(tub) for tub in args.tubs], "frames": frames}

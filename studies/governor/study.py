@@ -124,4 +124,4 @@ def _nominal_table(bundle: Bundle, settings: ScoreSettings, tubs: str) -> ScoreT
     """Where calibrate scored the same drives, its table is taken."""
     known = bundle.manifest
     found = load_drives([tubs], tau=known.tau, cte_centre=known.cte_centre, lane_half_width=known.lane_half_width)
-    return score_once(bundle, found.sequences, settings=settings, title="scoring nominal drives")
+    return score_once(bundle, found.drives, settings=settings, title="scoring nominal drives")

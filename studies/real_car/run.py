@@ -68,7 +68,7 @@ def evaluate_study(study: RealCar) -> Results:
         "calibration_drives": {"count": drives, "note": too_few_drives(drives)},
         "nominal": {
             "at_maximum": at_maximum(test, pool.statistics),
-            "rate_hz": rounded(stages.rate_of(stages.load_nominal(study).sequences)),
+            "rate_hz": rounded(stages.rate_of(stages.load_nominal(study).drives)),
         },
         "faults": {name: told_apart(test, table, pool.statistics, study.seed) for name, table in faults.items()},
         "by_severity": {name: by_severity(test, table, pool.statistics) for name, table in faults.items()},

@@ -56,7 +56,7 @@ def train(study: RealCar) -> None:
         predictor=PREDICTORS[study.predictor],
         data=_origin(study, loaded),
     )
-    train_bundle(loaded.sequences, plan, _split(loaded.sequences, study.seed))
+    train_bundle(loaded.drives, plan, _split(loaded.drives, study.seed))
 
 
 def _origin(study: RealCar, loaded: LoadedData) -> dict[str, object]:
@@ -64,7 +64,7 @@ def _origin(study: RealCar, loaded: LoadedData) -> dict[str, object]:
     sources = ", ".join(sorted({tub.label_source for tub in loaded.report.tubs}))
     found: dict[str, object] = {
         "study": study.about(),
-        "tubs": sorted({drive.tub for drive in loaded.sequences}),
+        "tubs": sorted({drive.tub for drive in loaded.drives}),
         "labels": sources,
     }
     file = {} if study.labels is None else {"name": study.labels.name, "sha256": sha256_of(study.labels)}
@@ -97,14 +97,14 @@ def _scorable(drives: list[Drive]) -> list[Drive]:
 
 def compare_kinds(study: RealCar) -> None:
     """The predictor of the bundle beside the other kind, trained on the same drives."""
-    drives, settings = load_nominal(study).sequences, training_preset(study)[0].safety
+    drives, settings = load_nominal(study).drives, training_preset(study)[0].safety
     results = compare_predictors(drives, study.layout.out / "kinds", settings, study.seed, Bundle.load(study.layout.bundle))
     print("\n".join(f"      {line}" for line in describe_kinds(results)), flush=True)
 
 
 def score(study: RealCar) -> None:
     """Nominal held-out drives, D_aug, every fault on held-out drives, and the further tubs."""
-    bundle, nominal = Bundle.load(study.layout.bundle), load_nominal(study).sequences
+    bundle, nominal = Bundle.load(study.layout.bundle), load_nominal(study).drives
     calibration = calibration_drives(bundle, nominal)
     _score_to(study, bundle, "calibration", lambda: calibration)
     test = calibration_drives(bundle, nominal, "test")
@@ -139,9 +139,9 @@ def shift_drives(study: RealCar, shift: Shift) -> list[Drive]:
     by_tub = study.labels is None  # then a further tub's own cte is judged by the limit of the nominal drives
     tau = load_nominal(study).tau or "auto" if by_tub else "auto"
     loaded = load_drives([shift.tub], labels_csv=shift.labels, tau=tau, cache_dir=study.layout.cache, driving_only=True)
-    stretches = _scorable([part for drive in loaded.sequences for part in _stretches(drive)])
+    stretches = _scorable([part for drive in loaded.drives for part in _stretches(drive)])
     if not stretches:
-        longest = max(len(drive) for drive in loaded.sequences)
+        longest = max(len(drive) for drive in loaded.drives)
         raise AiccError(
             f"{shift.tub}: its longest stretch without a gap has {longest} frames, while a score looks back {CONTEXT}; "
             f"see: donkey-aicc check {shift.tub}"

@@ -69,7 +69,7 @@ def test_laps_hits_and_departures_are_in_the_tub(tmp_path):
     assert [record[channels.LAP] for record in records] == [1] * 4 + [2] * 5 + [3]
     loaded = load_drives([str(tub)], min_length=1)
     assert loaded.report.tubs[0].home == "the Unity simulator, generated_track" and loaded.lane_half_width == 3.0
-    assert loaded.sequences[0].departed.tolist() == [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
+    assert loaded.drives[0].departed.tolist() == [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
 
 
 def test_a_width_of_ones_own_and_a_scene_without_one(tmp_path, capsys):

@@ -80,7 +80,7 @@ def world(tmp_path_factory, tables):
         write_tub(folder / "nominal" / f"tub_{number}", number)
     for number, protocol in enumerate(("dark", "blur")):
         write_tub(folder / protocol / "tub", 10 + number, protocol)
-    drives = load_drives([folder / "nominal"], tau=TAU, cache_dir=folder / "cache").sequences
+    drives = load_drives([folder / "nominal"], tau=TAU, cache_dir=folder / "cache").drives
     ids = [drive.id for drive in drives]
     torch.manual_seed(0)
     nets = Nets(VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS)))

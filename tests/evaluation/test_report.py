@@ -12,7 +12,7 @@ from donkey_aicc.evaluation.html_page import SECTIONS, render_table
 from donkey_aicc.evaluation.methods_and_conditions import METHODS
 from donkey_aicc.evaluation.report import FIGURES, write_report
 from donkey_aicc.evaluation.result_tables import all_tables
-from donkey_aicc.evaluation.tables import LOWER, NOBODY, Column, Row, Table, Value
+from donkey_aicc.evaluation.tables import LOWER, NONE_PUBLISHED, Column, Row, Table, Value
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_every_table_and_figure_has_its_place_on_the_page(results):
 def test_the_same_results_give_the_same_figure(report, results, tmp_path):
     overview = FIGURES[0]
     with common_look():
-        save_figure(overview.draw(results, NOBODY), tmp_path, overview.name)
+        save_figure(overview.draw(results, NONE_PUBLISHED), tmp_path, overview.name)
     for suffix in ("png", "svg"):
         name = f"{overview.name}.{suffix}"
         assert (tmp_path / name).read_bytes() == (report / "figures" / name).read_bytes()

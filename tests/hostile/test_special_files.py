@@ -46,7 +46,7 @@ def test_a_tub_with_an_endless_file_is_read_without_it(tmp_path, kind, name):
     tub = good_tub(tmp_path)
     endless(tub / name, kind)
     loaded = load_drives([tub], cache_dir=tmp_path / "cache", min_length=1)
-    assert sum(len(drive) for drive in loaded.sequences) == (3 if "images" in name else 4)
+    assert sum(len(drive) for drive in loaded.drives) == (3 if "images" in name else 4)
 
 
 @pytest.mark.parametrize("kind", ENDLESS)
@@ -105,7 +105,7 @@ def test_an_image_name_cannot_leave_the_tub(tmp_path):
     catalog = tub / "catalog_0.catalog"
     catalog.write_text(catalog.read_text().replace("2_cam_image_array_.jpg", "../../outside.jpg"))
     loaded = load_drives([tub], cache_dir=tmp_path / "cache", min_length=1)
-    assert sum(len(drive) for drive in loaded.sequences) == 3
+    assert sum(len(drive) for drive in loaded.drives) == 3
 
 
 def test_a_small_file_that_claims_a_huge_picture_is_not_unpacked(tmp_path):

@@ -85,8 +85,8 @@ def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, con
     vehicle.start(rate_hz=100_000, max_loop_count=40)
 
     data = load_drives([tmp_path / "tub"], max_gap_s=60.0, cache_dir=tmp_path / "cache")
-    assert [len(sequence) for sequence in data.sequences] == [40]
-    table = score_drives(bundle, data.sequences, settings=settings)
+    assert [len(sequence) for sequence in data.drives] == [40]
+    table = score_drives(bundle, data.drives, settings=settings)
     scores = statistics.scores(table)
     rho, delta, valid, p_tta, p_safe = (np.array(column) for column in zip(*notes.rows, strict=True))
     assert rho == pytest.approx(scores["rho"], abs=1e-5)
@@ -119,8 +119,8 @@ def test_a_lost_picture_is_the_same_gap_live_and_replayed(bundle, wide_statistic
     writer.close()
     data = load_drives([tmp_path / "tub"], max_gap_s=60.0, cache_dir=tmp_path / "cache")
     health = data.report.tubs[0]
-    assert [len(drive) for drive in data.sequences] == [29] and health.usable == 21 and not health.cuts  # the last one is lost
-    table = score_drives(bundle, data.sequences, settings=settings)
+    assert [len(drive) for drive in data.drives] == [29] and health.usable == 21 and not health.cuts  # the last one is lost
+    table = score_drives(bundle, data.drives, settings=settings)
     scores, rows = wide_statistics.scores(table), slice(settings.rollout_frames, 29)
     for column, expected in zip(zip(*live, strict=True), (scores["rho"], scores["delta"], table.p_tta), strict=True):
         assert np.array(column)[rows] == pytest.approx(expected[rows], abs=1e-5)

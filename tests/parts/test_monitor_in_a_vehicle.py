@@ -15,7 +15,7 @@ from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
 PATIENCE_S = 60.0
 SENT = [channels.STEERING, channels.THROTTLE]
-SCORES = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID, channels.SCORES_STATE]
+SCORE_CHANNELS = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID, channels.SCORES_STATE]
 
 
 class Car:
@@ -62,9 +62,9 @@ def test_a_dead_scorer_thread_is_told_with_the_cautious_bound_and_replaced(
     vehicle = Vehicle()
     vehicle.add(Car(camera, commands, streams, dies_at=2 * context), outputs=[channels.IMAGE, *SENT])
     vehicle.add(TTA(SafetyPredictor(bundle), views=2), inputs=[channels.IMAGE], outputs=[channels.P_TTA])
-    vehicle.add(scorer, inputs=[channels.IMAGE, *SENT], outputs=[*SCORES, channels.SCORES], threaded=True)
+    vehicle.add(scorer, inputs=[channels.IMAGE, *SENT], outputs=[*SCORE_CHANNELS, channels.SCORES], threaded=True)
     said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
-    vehicle.add(judge, inputs=[channels.P_TTA, *SCORES], outputs=said)
+    vehicle.add(judge, inputs=[channels.P_TTA, *SCORE_CHANNELS], outputs=said)
     vehicle.add(notes, inputs=[channels.STATUS, channels.CONFIDENCE, channels.P_TTA, channels.SCORES_VALID])
     vehicle.start(rate_hz=1000, max_loop_count=5 * context)
 

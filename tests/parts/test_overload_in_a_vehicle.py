@@ -15,7 +15,14 @@ from donkey_aicc.scoring.settings import GRADES, ScoreSettings
 
 RATE_HZ, DRIVE_S = 20, 16.0
 SETTINGS = ScoreSettings(samples=2, rollout_steps=6, rollout_every=6, context=30)
-SCORES = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID, channels.SCORES_STATE, channels.SCORES]
+SCORE_CHANNELS = [
+    channels.RHO,
+    channels.DELTA,
+    channels.SCORES_AGE_S,
+    channels.SCORES_VALID,
+    channels.SCORES_STATE,
+    channels.SCORES,
+]
 
 
 class Car:
@@ -55,9 +62,9 @@ def test_it_reaches_full_validity_says_so_and_steps_down(runtime, statistics, ca
     vehicle = Vehicle()
     vehicle.add(Car(camera, commands), outputs=[channels.IMAGE, channels.STEERING, channels.THROTTLE])
     vehicle.add(intake, inputs=[channels.IMAGE], outputs=[channels.FRAME, channels.MODEL_IMAGE])
-    vehicle.add(NewestScores(scorer), outputs=[*SCORES, channels.SIGNS])
+    vehicle.add(NewestScores(scorer), outputs=[*SCORE_CHANNELS, channels.SIGNS])
     vehicle.add(MonitorStatus(scorer), inputs=[channels.SCORES_STATE], outputs=[channels.STATUS, channels.GRADE])
-    vehicle.add(scorer, inputs=[channels.FRAME, channels.STEERING, channels.THROTTLE], outputs=SCORES, threaded=True)
+    vehicle.add(scorer, inputs=[channels.FRAME, channels.STEERING, channels.THROTTLE], outputs=SCORE_CHANNELS, threaded=True)
     vehicle.add(notes, inputs=[channels.SCORES_VALID, channels.SCORES_STATE, channels.STATUS, channels.GRADE])
     with caplog.at_level(logging.WARNING):
         vehicle.start(rate_hz=RATE_HZ, max_loop_count=int(DRIVE_S * RATE_HZ))

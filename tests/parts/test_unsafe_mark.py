@@ -69,7 +69,7 @@ def test_marks_of_a_drive_are_read_back_as_labels(tmp_path):
 
     data = load_drives([tmp_path / "tub"], max_gap_s=60.0, cache_dir=tmp_path / "cache")
     assert data.report.tubs[0].label_source == "mark"
-    [sequence] = data.sequences
+    [sequence] = data.drives
     second_before = sequence.times_s >= sequence.times_s[30] - 1.0
     expected = np.where(second_before & (np.arange(50) < 36), 0.0, 1.0)
     assert sequence.safe.tolist() == expected.tolist()

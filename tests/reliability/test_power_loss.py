@@ -24,7 +24,7 @@ def record(tub, close=True):
 
 def kept(tub, cache):
     loaded = load_drives([tub], cache_dir=cache, min_length=1, max_gap_s=5.0)
-    return {int(index) for drive in loaded.sequences for index in drive.indices}
+    return {int(index) for drive in loaded.drives for index in drive.indices}
 
 
 @pytest.mark.parametrize("close", [True, False])

@@ -1,4 +1,4 @@
-"""Files to send on: movie, one HTML file, Rerun. The same drive gives the same file."""
+"""Files to send on: movie, one HTML file. The same drive gives the same file."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from donkey_aicc import cli
-from donkey_aicc.replay import movie, rerun_file
+from donkey_aicc.replay import movie
 from donkey_aicc.replay.overlay import HEIGHT, WIDTH, Overlay
 from donkey_aicc.replay.read_run import read_run
 from donkey_aicc.replay.replay_page import write_html
@@ -99,18 +99,6 @@ def test_the_html_file_stays_below_its_size_and_says_what_it_left_out(run, tmp_p
     assert (tmp_path / "b").stat().st_size <= full - 25_000 and "every" in said and "every" in data["note"]
     rows = data["frames"][0]["rows"]
     assert len(rows) < FRAMES and {event["row"] for event in data["runs"][0]["events"]} <= set(rows)
-
-
-def test_rerun_file_is_written_by_its_own_library(run, tmp_path):
-    pytest.importorskip("rerun", reason="rerun-sdk is not installed: pip install 'donkey_aicc[rerun]'")
-    rerun_file.write_rerun([run], tmp_path / "drive.rrd")
-    assert (tmp_path / "drive.rrd").read_bytes()[:3] == b"RRF"
-
-
-def test_a_missing_library_is_named_with_its_extra(tub, tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(__import__("sys").modules, "rerun", None)
-    assert cli.main(["replay", str(tub), "--rerun", str(tmp_path / "file")]) == 2
-    assert "pip install 'donkey_aicc[rerun]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def scored(tmp_path_factory):
 
 def test_scores_are_those_of_the_score_command(scored):
     run, bundle, cache = scored
-    drives = load_drives([run.tub], tau=None, cache_dir=cache).sequences
+    drives = load_drives([run.tub], tau=None, cache_dir=cache).drives
     table = parallel.score_drives(bundle, drives, settings=SETTINGS)
     rows = np.searchsorted(run.index, table.index)
     np.testing.assert_allclose(run.numbers["p_safe"][rows], table.p_safe, atol=1e-5)

@@ -18,5 +18,5 @@ def test_a_cluster_records_the_same_drives(tmp_path):
         plans = plan_nominal(tmp_path / "far", "oval", 2, (30, 30), seed=3)
         drive_stages._record(replace(experiment, cluster=cluster.scheduler_address), plans)
     record(plan_nominal(tmp_path / "near", "oval", 2, (30, 30), seed=3), experiment.pilot)
-    far, near = (load_drives([tmp_path / where], tau=None).sequences for where in ("far", "near"))
+    far, near = (load_drives([tmp_path / where], tau=None).drives for where in ("far", "near"))
     assert [drive.content_hash for drive in far] == [drive.content_hash for drive in near]

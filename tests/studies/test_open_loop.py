@@ -16,7 +16,7 @@ def loops(tmp_path_factory):
     folder = tmp_path_factory.mktemp("loops")
     trials = plan_trials(folder, "oval", seed=2, drives=1, frames=FRAMES, severities=(5,))
     record([trials[0].nominal, *(trial.faulty for trial in trials)], model=None)
-    found = in_both_loops(first_segments(load_drives([folder], tau=None).sequences), trials)
+    found = in_both_loops(first_segments(load_drives([folder], tau=None).drives), trials)
     return trials, {name: {sequence.id: sequence for sequence in sequences} for name, sequences in found.items()}
 
 

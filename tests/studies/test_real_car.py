@@ -23,7 +23,7 @@ from tests.tubs.conftest import cache, make_tub  # noqa: F401
 @pytest.fixture
 def recorded(make_tub, tmp_path):  # noqa: F811
     tub = make_tub(60, size=(120, 160), user__angle=np.sin(np.arange(60)) * 0.5)
-    (drive,) = load_drives([tub.path], cache_dir=tmp_path / "cache").sequences
+    (drive,) = load_drives([tub.path], cache_dir=tmp_path / "cache").drives
     return tub.path, drive
 
 

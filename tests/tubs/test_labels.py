@@ -145,7 +145,7 @@ def test_unsafe_in_a_label_file_is_no_departure_unless_the_file_says_so(tmp_path
 
     def departed(columns, row):
         labels.write_text("\n".join([columns, *(row.format(index=index) for index in range(300))]))
-        return load_drives([tmp_path / "tubs"], labels_csv=labels, tau=None, cache_dir=tmp_path / "cache").sequences[0].departed
+        return load_drives([tmp_path / "tubs"], labels_csv=labels, tau=None, cache_dir=tmp_path / "cache").drives[0].departed
 
     assert not departed("index,safe", "{index},0").any()
     assert departed("index,safe,departed", "{index},1,1").all()
@@ -171,6 +171,6 @@ def test_a_simulated_tub_knows_its_lane(tmp_path):
     record(plan_nominal(tmp_path / "tubs", "loop", 1, (12, 12), 3), None)
     loaded = load_drives([tmp_path / "tubs"], tau=None, cache_dir=tmp_path / "cache")
     assert loaded.lane_half_width == pytest.approx(0.35)
-    assert np.isfinite(loaded.sequences[0].departed).sum() >= 11  # the first record of a tub may be empty telemetry
+    assert np.isfinite(loaded.drives[0].departed).sum() >= 11  # the first record of a tub may be empty telemetry
     narrow = load_drives([tmp_path / "tubs"], tau=None, cache_dir=tmp_path / "cache", lane_half_width=1e-6)
-    assert narrow.sequences[0].departed[5:].all()
+    assert narrow.drives[0].departed[5:].all()

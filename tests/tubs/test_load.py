@@ -20,7 +20,7 @@ def codes(data):
 
 
 def lengths(data):
-    return [len(sequence) for sequence in data.sequences]
+    return [len(sequence) for sequence in data.drives]
 
 
 def delete(made, indices):
@@ -33,21 +33,21 @@ def delete(made, indices):
 def test_a_sound_tub_is_one_sequence(make_tub):
     made = make_tub(30)
     data = load_drives([made.path])
-    [sequence] = data.sequences
+    [sequence] = data.drives
     assert len(sequence) == 30 and cuts(data) == [] and data.report.exit_code == 0 and codes(data) == {}
     assert sequence.tub == "tub" and sequence.session == "24-01-01_0" and sequence.indices.tolist() == list(range(30))
     np.testing.assert_allclose(sequence.actions[:, 0], np.linspace(-0.5, 0.5, 30), atol=1e-6)
     np.testing.assert_allclose(np.diff(sequence.times_s), 0.05, atol=1e-6)
     opened = to_model_image(np.array(Image.open(made.image(7))))
     assert np.abs(sequence.images[7].astype(int) - opened).max() <= 4  # JPEG decoders may differ by rounding
-    assert data.sequences[0].id == load_drives([made.path]).sequences[0].id
+    assert data.drives[0].id == load_drives([made.path]).drives[0].id
     assert data.report.tubs[0].rate_hz == pytest.approx(20, abs=0.1)
 
 
 def test_several_sessions_are_cut_apart(make_tub):
     data = load_drives([make_tub(30, sessions=3).path])
     assert lengths(data) == [10, 10, 10] and {reason for *_, reason in cuts(data)} == {"session change"}
-    assert len({sequence.session for sequence in data.sequences}) == 3 and data.report.exit_code == 0
+    assert len({sequence.session for sequence in data.drives}) == 3 and data.report.exit_code == 0
 
 
 def test_deleted_records_cut_without_loss(make_tub):
@@ -76,7 +76,7 @@ def test_time_gap_and_time_running_backwards_cut(make_tub):
 def test_times_no_camera_can_make_are_not_used(make_tub):
     data = load_drives([make_tub(30, rate_hz=333).path])
     assert lengths(data) == [30] and "time-useless" in codes(data)
-    np.testing.assert_allclose(np.diff(data.sequences[0].times_s), 0.05)
+    np.testing.assert_allclose(np.diff(data.drives[0].times_s), 0.05)
 
 
 def test_missing_times_follow_the_index(make_tub):
@@ -92,7 +92,7 @@ def test_a_few_missing_times_are_filled_in(make_tub):
     made.set_value(7, _timestamp_ms=None)
     data = load_drives([made.path])
     assert lengths(data) == [30] and codes(data) == {"time-filled": 1}
-    np.testing.assert_allclose(np.diff(data.sequences[0].times_s), 0.05, atol=1e-6)
+    np.testing.assert_allclose(np.diff(data.drives[0].times_s), 0.05, atol=1e-6)
 
 
 def test_bad_images_are_gaps_that_cut_when_they_are_long_and_are_counted(make_tub):
@@ -103,7 +103,7 @@ def test_bad_images_are_gaps_that_cut_when_they_are_long_and_are_counted(make_tu
     made.image(30).write_text("hello")
     data = load_drives([made.path])
     assert lengths(data) == [40] and cuts(data) == [] and data.report.tubs[0].usable == 36
-    drive = data.sequences[0]
+    drive = data.drives[0]
     for row in (5, 10, 20, 30):
         assert (drive.images[row] == drive.images[row - 1]).all() and (drive.images[row] != drive.images[row + 1]).any()
     assert data.report.tubs[0].image_problems == {"missing": 1, "zero-byte": 1, "truncated": 1, "unreadable": 1}
@@ -146,7 +146,7 @@ def test_the_command_that_was_sent_comes_first(make_tub):
     n = 8
     made = make_tub(n, steering=np.full(n, 0.7), throttle=np.full(n, 0.2), pilot__angle=np.zeros(n), pilot__throttle=np.zeros(n))
     data = load_drives([made.path])
-    np.testing.assert_allclose(data.sequences[0].actions, [[0.7, 0.2]] * n, atol=1e-6)
+    np.testing.assert_allclose(data.drives[0].actions, [[0.7, 0.2]] * n, atol=1e-6)
     assert data.report.tubs[0].action_sources == {"steering/throttle": n}
 
 
@@ -156,7 +156,7 @@ def test_without_it_the_mode_decides_record_by_record(make_tub):
         12, user__mode=mode, pilot__angle=np.full(12, -0.5), pilot__throttle=np.full(12, 0.9), user__angle=np.full(12, 0.1)
     )
     data = load_drives([made.path])
-    actions = data.sequences[0].actions
+    actions = data.drives[0].actions
     np.testing.assert_allclose(actions[[0, 4, 8]], [[0.1, 0.3], [-0.5, 0.3], [-0.5, 0.9]], atol=1e-6)
     assert data.report.tubs[0].action_sources == {"user/*": 4, "pilot/angle + user/throttle": 4, "pilot/*": 4}
 
@@ -164,13 +164,13 @@ def test_without_it_the_mode_decides_record_by_record(make_tub):
 def test_pilot_zeros_while_user_holds_the_pilots_output(make_tub):
     made = make_tub(10, user__mode=["local"] * 10, pilot__angle=np.zeros(10), pilot__throttle=np.zeros(10))
     data = load_drives([made.path])
-    np.testing.assert_allclose(data.sequences[0].actions[:, 0], np.linspace(-0.5, 0.5, 10), atol=1e-6)
+    np.testing.assert_allclose(data.drives[0].actions[:, 0], np.linspace(-0.5, 0.5, 10), atol=1e-6)
     assert codes(data) == {"pilot-zeros": 10}
 
 
 def test_commands_beyond_the_range_are_clipped_and_counted(make_tub):
     data = load_drives([make_tub(10, user__angle=np.linspace(-1.33, 1.33, 10)).path])
-    assert np.abs(data.sequences[0].actions).max() == 1.0
+    assert np.abs(data.drives[0].actions).max() == 1.0
     assert codes(data) == {"command-range": 4} and data.report.exit_code == 1
 
 
@@ -186,12 +186,12 @@ def test_floats_as_strings_are_numbers_and_nan_commands_cut(make_tub):
 def test_labels_from_recorded_cte(make_tub):
     made = make_tub(41, pos__cte=np.linspace(-1, 1, 41))
     data = load_drives([made.path], tau=0.25)
-    assert data.tau == 0.25 and data.sequences[0].safe.sum() == 11 and data.report.tubs[0].label_source == "cte"
+    assert data.tau == 0.25 and data.drives[0].safe.sum() == 11 and data.report.tubs[0].label_source == "cte"
     half = load_drives([made.path])
-    assert half.tau == pytest.approx(0.5) and abs(half.sequences[0].safe.mean() - 0.5) < 0.03
+    assert half.tau == pytest.approx(0.5) and abs(half.drives[0].safe.mean() - 0.5) < 0.03
     shifted = load_drives([made.path], tau=0.25, cte_centre=1.0)
-    assert shifted.sequences[0].safe[-1] == 1 and shifted.sequences[0].safe[20] == 0
-    assert np.isnan(load_drives([made.path], tau=None).sequences[0].safe).all()
+    assert shifted.drives[0].safe[-1] == 1 and shifted.drives[0].safe[20] == 0
+    assert np.isnan(load_drives([made.path], tau=None).drives[0].safe).all()
 
 
 def test_one_tau_for_all_tubs(make_tub):
@@ -207,13 +207,13 @@ def test_lap_line_blip_and_empty_first_record_are_unlabelled(make_tub):
     position = np.arange(40) * 1.0
     made = make_tub(40, pos__cte=cte, pos__pos_x=position, pos__speed=position)
     data = load_drives([made.path])
-    assert np.flatnonzero(np.isnan(data.sequences[0].safe)).tolist() == [0, 20]
+    assert np.flatnonzero(np.isnan(data.drives[0].safe)).tolist() == [0, 20]
     assert codes(data) == {"empty-telemetry": 1, "cte-blip": 1} and data.report.exit_code == 0
 
 
 def test_driving_through_zero_is_not_a_blip(make_tub):
     data = load_drives([make_tub(41, pos__cte=np.round(np.linspace(-1, 1, 41), 6)).path])
-    assert codes(data) == {} and np.isfinite(data.sequences[0].safe).all()
+    assert codes(data) == {} and np.isfinite(data.drives[0].safe).all()
 
 
 def test_constant_cte_is_no_measurement(make_tub):
@@ -226,12 +226,12 @@ def test_labels_from_takeovers_and_marks(make_tub):
     marks = [False] * 30 + [True] * 3 + [False] * 17
     taken = load_drives([make_tub(50, name="taken", user__mode=mode).path])
     assert taken.report.tubs[0].label_source == "takeover" and taken.tau is None
-    safe = taken.sequences[0].safe
+    safe = taken.drives[0].safe
     assert safe[:20].tolist() == [1] * 20 and safe[20:40].tolist() == [0] * 20 and np.isnan(safe[40:]).all()
     made = make_tub(50, name="marked", user__mode=mode, aicc__unsafe_mark=marks)
     assert load_drives([made.path]).report.tubs[0].label_source == "mark"
     assert load_drives([made.path], label_source="takeover").report.tubs[0].label_source == "takeover"
-    short = load_drives([made.path], label_source="mark", label_window_s=0.2).sequences[0].safe
+    short = load_drives([made.path], label_source="mark", label_window_s=0.2).drives[0].safe
     assert np.flatnonzero(short == 0).tolist() == list(range(26, 33))
 
 
@@ -241,10 +241,10 @@ def test_labels_from_a_file(make_tub, tmp_path):
     file.write_text("index,safe\n" + "".join(f"{i},{int(i < 5)}\n" for i in range(10)) + "99,1\n")
     data = load_drives([made.path], labels_csv=file)
     assert data.report.tubs[0].label_source == "csv (safe)" and data.tau is None and codes(data) == {"labels-unused": 1}
-    assert data.sequences[0].safe[:10].tolist() == [1] * 5 + [0] * 5 and np.isnan(data.sequences[0].safe[10:]).all()
+    assert data.drives[0].safe[:10].tolist() == [1] * 5 + [0] * 5 and np.isnan(data.drives[0].safe[10:]).all()
     file.write_text("index,cte\n" + "".join(f"{i},{i / 10}\n" for i in range(10)))
     data = load_drives([made.path], labels_csv=file, label_source="csv", tau=0.35)
-    assert data.sequences[0].safe[:10].tolist() == [1] * 4 + [0] * 6 and np.isnan(data.sequences[0].cte[10:]).all()
+    assert data.drives[0].safe[:10].tolist() == [1] * 4 + [0] * 6 and np.isnan(data.drives[0].cte[10:]).all()
 
 
 def test_injected_anomalies_are_carried_along(make_tub):
@@ -254,7 +254,7 @@ def test_injected_anomalies_are_carried_along(make_tub):
         aicc__inject_severity=[0] * 4 + [3] * 6,
         aicc__inject_episode=[0] * 4 + [1] * 6,
     )
-    [sequence] = load_drives([made.path]).sequences
+    [sequence] = load_drives([made.path]).drives
     assert sequence.protocol.tolist() == [""] * 4 + ["dark"] * 6 and sequence.severity.tolist() == [0] * 4 + [3] * 6
     assert sequence.episode.tolist() == [0] * 4 + [1] * 6
 

@@ -33,9 +33,9 @@ def test_check_counts_and_training_leaves_out(make_tub, tmp_path, capsys):
     labels.write_text("\n".join(["index,safe,driving,certainty", *rows]))
     assert main(["check", str(made.path), "--labels", str(labels)]) == 0
     assert "40 frames; 20 parked or carried" in capsys.readouterr().out
-    (kept,) = load_drives([made.path], labels_csv=labels, driving_only=True).sequences
+    (kept,) = load_drives([made.path], labels_csv=labels, driving_only=True).drives
     assert kept.indices.tolist() == list(range(20, 60)) and kept.certainty[10] == pytest.approx(0.9)
-    assert len(load_drives([made.path], labels_csv=labels).sequences[0]) == 60
+    assert len(load_drives([made.path], labels_csv=labels).drives[0]) == 60
 
 
 def test_labels_of_another_tub_are_refused(make_tub, tmp_path):
@@ -50,11 +50,11 @@ def test_labels_are_known_by_the_time_of_their_records(make_tub, tmp_path):
     made, labels = make_tub(10), tmp_path / "labels.csv"
     times = [START_MS + 50 * i for i in range(10)]
     labels.write_text("index,safe,time_ms\n" + "".join(f"{i},1,{time}\n" for i, time in enumerate(times)))
-    assert np.isfinite(load_drives([made.path], labels_csv=labels).sequences[0].safe).all()
+    assert np.isfinite(load_drives([made.path], labels_csv=labels).drives[0].safe).all()
     times[3] += 5000
     labels.write_text("index,safe,time_ms\n" + "".join(f"{i},1,{time}\n" for i, time in enumerate(times)))
     loaded = load_drives([made.path], labels_csv=labels)
-    assert np.flatnonzero(np.isnan(loaded.sequences[0].safe)).tolist() == [3]
+    assert np.flatnonzero(np.isnan(loaded.drives[0].safe)).tolist() == [3]
     assert "1 rows of the label file were made for a record of another time" in loaded.report.to_text()
     labels.write_text("index,safe,time_ms\n" + "".join(f"{i},1,{time + 10**9}\n" for i, time in enumerate(times)))
     with pytest.raises(AiccError, match="10 of 10 records there were taken at another time"):

@@ -170,7 +170,7 @@ def test_many_viewers_share_and_one_too_many_is_told():
             assert len(str(message)) + len(jpeg) < 15_000  # at 10 Hz under 150 kB/s
         async with client(port) as late:
             assert await late.next("tick") is None
-            assert late.socket.close_code == cockpit_socket.FULL
+            assert late.socket.close_code == cockpit_socket.TOO_MANY_VIEWERS
         for each in viewers:
             await each.__aexit__(None, None, None)
 

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from donkey_aicc.evaluation.figures.style import INK, PALE, SCORE_COLOURS, condition_colour, new_figure, panels
-from donkey_aicc.evaluation.tables import NOBODY, Beside
+from donkey_aicc.evaluation.tables import NONE_PUBLISHED, Published
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.untrusted import json_or_none
 
@@ -84,7 +84,7 @@ def _tiles(drives: Sequence[Drive]) -> Iterator[tuple[str, np.ndarray]]:
         yield (f"severity {severity}" if severity else "severity unknown"), found[severity]
 
 
-def draw_detection(results: dict[str, Any], beside: Beside = NOBODY) -> "Figure":
+def draw_detection(results: dict[str, Any], published: Published = NONE_PUBLISHED) -> "Figure":
     """One line per score, one dot per protocol, a bar for their mean, a tick for the mean of somebody else."""
     rows = results["ood_detection"]
     figure = new_figure(7.4, 0.34 * len(rows) + 1.3)
@@ -93,8 +93,8 @@ def draw_detection(results: dict[str, Any], beside: Beside = NOBODY) -> "Figure"
         mean = row["ood_mean"]["mean"]
         if mean is not None:
             axes.barh([place], [mean], height=0.62, color="#e3e3e3", zorder=1)
-        if name in beside.ood_auroc:
-            axes.scatter([beside.ood_auroc[name]["mean"]], [place], s=110, marker="|", color=INK, linewidth=1.6, zorder=4)
+        if name in published.ood_auroc:
+            axes.scatter([published.ood_auroc[name]["mean"]], [place], s=110, marker="|", color=INK, linewidth=1.6, zorder=4)
         for number, protocol in enumerate(results["settings"]["protocols"]):
             value = row[protocol]["mean"]
             if value is not None:
@@ -108,11 +108,11 @@ def draw_detection(results: dict[str, Any], beside: Beside = NOBODY) -> "Figure"
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("AUROC, nominal against anomalous frames (0.5: guessing)")
-    _legend(axes, results["settings"]["protocols"], beside)
+    _legend(axes, results["settings"]["protocols"], published)
     return figure
 
 
-def _legend(axes: Any, protocols: list[str], beside: Beside) -> None:
+def _legend(axes: Any, protocols: list[str], published: Published) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
@@ -120,8 +120,8 @@ def _legend(axes: Any, protocols: list[str], beside: Beside) -> None:
         for number, p in enumerate(protocols)
     ]
     handles.append(Line2D([], [], linewidth=7, color="#e3e3e3", label="mean"))
-    if beside.label:
-        label = f"{beside.label}'s mean"
+    if published.label:
+        label = f"{published.label}'s mean"
         handles.append(Line2D([], [], marker="|", markersize=9, markeredgewidth=1.6, linewidth=0, color=INK, label=label))
     axes.legend(
         handles=handles,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.evaluation.figures.style import INK, PALE, method_colour, new_figure, panels
 from donkey_aicc.evaluation.methods_and_conditions import NOMINAL
-from donkey_aicc.evaluation.tables import NOBODY, Beside, number_of
+from donkey_aicc.evaluation.tables import NONE_PUBLISHED, Published, number_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,7 @@ def draw_answer(results: dict[str, Any]) -> "Figure":
     return figure
 
 
-def draw_overview(results: dict[str, Any], beside: Beside = NOBODY) -> "Figure":
+def draw_overview(results: dict[str, Any], published: Published = NONE_PUBLISHED) -> "Figure":
     """One line per method; the interval comes from drawing whole drives anew."""
     names = [n for n, one in results["calibration"].items() if one["ece"]["ood_mean"]["mean"] is not None]
     figure = new_figure(7.8, 0.29 * len(names) + 1.3)
@@ -52,7 +52,7 @@ def draw_overview(results: dict[str, Any], beside: Beside = NOBODY) -> "Figure":
             place += 0.6
         group = one["group"]
         ticks.append(place)
-        _line(axes, results, name, place, beside)
+        _line(axes, results, name, place, published)
         place += 1.0
     axes.set_yticks(ticks, [results["calibration"][name]["label"] for name in names])
     axes.invert_yaxis()
@@ -60,11 +60,11 @@ def draw_overview(results: dict[str, Any], beside: Beside = NOBODY) -> "Figure":
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("ECE (lower is better)")
-    _legend(axes, beside)
+    _legend(axes, published)
     return figure
 
 
-def _line(axes: Any, results: dict[str, Any], name: str, place: float, beside: Beside) -> None:
+def _line(axes: Any, results: dict[str, Any], name: str, place: float, published: Published) -> None:
     colour, one = method_colour(name), results["calibration"][name]
     bounds = results["intervals"].get(name, {}).get("ood_ece", {"low": None})
     if bounds["low"] is not None:
@@ -74,18 +74,18 @@ def _line(axes: Any, results: dict[str, Any], name: str, place: float, beside: B
     axes.scatter([one["ece"]["ood_mean"]["mean"]], [place], s=46, color=colour, zorder=4)
     if one["ece"]["nominal"]["mean"] is not None:
         axes.scatter([one["ece"]["nominal"]["mean"]], [place], s=34, facecolor="white", edgecolor=PALE, linewidth=1.3, zorder=3)
-    if name in beside.ece:
-        axes.scatter([beside.ece[name]["mean"]], [place], s=70, color=INK, marker="|", linewidth=1.6, zorder=3)
+    if name in published.ece:
+        axes.scatter([published.ece[name]["mean"]], [place], s=70, color=INK, marker="|", linewidth=1.6, zorder=3)
 
 
-def _legend(axes: Any, beside: Beside) -> None:
+def _legend(axes: Any, published: Published) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
         Line2D([], [], color=INK, marker="o", linewidth=2.2, alpha=0.8, label="mean OOD ECE, 95 % interval"),
         Line2D([], [], color=PALE, marker="o", markerfacecolor="white", linewidth=0, label="nominal ECE"),
     ]
-    if beside.label:
-        label = f"{beside.label}'s OOD ECE"
+    if published.label:
+        label = f"{published.label}'s OOD ECE"
         handles.append(Line2D([], [], color=INK, marker="|", markersize=9, markeredgewidth=1.6, linewidth=0, label=label))
     axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=8.5)

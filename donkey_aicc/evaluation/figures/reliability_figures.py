@@ -15,7 +15,7 @@ from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.evaluation.figures.style import INK, PALE, condition_colour, legend_panel, method_colour, new_figure, panels
 from donkey_aicc.evaluation.methods_and_conditions import HEATED_TO_OURS, NOMINAL
 from donkey_aicc.evaluation.metrics import BINS, ece_top_label
-from donkey_aicc.evaluation.tables import NOBODY, Beside
+from donkey_aicc.evaluation.tables import NONE_PUBLISHED, Published
 from donkey_aicc.files import atomic_path
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _COLUMNS = 3
 _SHORT = {HEATED_TO_OURS: "Uniform heating", OURS: "Ours"}
 
 
-def draw_reliability(results: dict[str, Any], beside: Beside = NOBODY) -> "Figure":
+def draw_reliability(results: dict[str, Any], published: Published = NONE_PUBLISHED) -> "Figure":
     """Bars: share of right predictions; the hatched part up to the diagonal is the gap."""
     names = [name for name in SHOWN if name in results["reliability"]["methods"]]
     rows = (len(names) + _COLUMNS - 1) // _COLUMNS
@@ -41,7 +41,7 @@ def draw_reliability(results: dict[str, Any], beside: Beside = NOBODY) -> "Figur
         name = names[number]
         _reliability_panel(axes, edges, results["reliability"]["methods"][name], method_colour(name))
         axes.set_title(_SHORT.get(name, results["calibration"][name]["label"]), color=method_colour(name))
-        _error(axes, results["reliability"]["methods"][name]["error"], beside.reliability_error.get(name), beside.label)
+        _error(axes, results["reliability"]["methods"][name]["error"], published.reliability_error.get(name), published.label)
         axes.tick_params(labelleft=True, labelbottom=True)
         if number % _COLUMNS == 0:
             axes.set_ylabel("share right")
