@@ -1,5 +1,5 @@
-# Every target finds a Python 3.11 and makes and fills $(VENV) itself when needed. `make` alone lists them.
-# Settings:  make test WORKERS=4    make demo PYTHON=/opt/python3.11/bin/python3.11    make test VENV=/tmp/venv
+# Every target makes and fills $(VENV) itself when needed, with the newest supported Python it finds. `make` alone lists them.
+# Settings:  make test WORKERS=4    make demo PYTHON=3.12    make test VENV=/tmp/venv
 
 VENV ?= .venv
 PYTHON ?=
@@ -11,15 +11,13 @@ SEED ?= 0
 CLUSTER ?=
 
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip install -qq --disable-pip-version-check
 READY := $(VENV)/.filled
-IS_PYTHON_311 := import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cockpit test test-slow test-next mutants bench paper paper-all results lint lock format clean
+.PHONY: help demo cockpit test test-slow test-all test-arm64 mutants bench paper paper-all results lint lock format clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(READY) ## drive the embedded simulator and write pictures to demo_output/
 	@echo "== Driving the demo; results go to demo_output/"
@@ -38,8 +36,11 @@ test-slow: $(READY) ## the statistical and minutes-long tests
 	@echo "== Running the slow tests with $(WORKERS) workers"
 	@$(PY) -m pytest -m slow -n $(WORKERS)
 
-test-next: $(READY) ## the tests that need no donkeycar, on Python 3.12 and 3.13 with numpy 2, where those are installed
-	@$(PY) .ci/test_next.py -- -n $(WORKERS)
+test-all: ## make test on each supported Python, in environments of their own: .venv-3.11, .venv-3.12, .venv-3.13
+	@for version in 3.11 3.12 3.13; do $(MAKE) --no-print-directory test VENV=.venv-$$version PYTHON=$$version || exit 1; done
+
+test-arm64: $(READY) ## drive in emulated arm64 systems of Debian trixie and bookworm and compare the scores (root, Debian; slow)
+	@.ci/arm64 $(abspath $(PY)) trixie bookworm
 
 mutants: $(READY) ## put small mistakes into the code and count those that the tests notice (MUTANTS="--sample 5")
 	@$(PY) -m tests.mutants $(MUTANTS)
@@ -76,38 +77,14 @@ format: $(READY) ## put all files into the project's format
 	@$(PY) -m ruff check --fix --quiet .
 	@$(PY) -m ruff format .
 
-lock: $(READY) ## write constraints.lock, the hashes of what constraints.txt names; asks the package index
-	@$(PY) .ci/lock.py
+lock: ## write constraints.lock, the hashes of what constraints.txt names; asks the package index
+	@python3 .ci/lock.py
 
 clean: ## remove the virtual environment, caches, build leftovers, demo_output/ and paper_output/
 	@echo "== Removing what can be made again"
-	@rm -rf build dist *.egg-info .venv-next-* demo_output paper_output cockpit_car bench_output .pytest_cache .ruff_cache .mypy_cache .coverage
+	@rm -rf build dist *.egg-info .venv-3.* .arm64 demo_output paper_output cockpit_car bench_output .pytest_cache .ruff_cache .mypy_cache .coverage
 	@find . -name __pycache__ -type d -not -path "./$(VENV)/*" -prune -exec rm -rf {} +
 	@if [ -f "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi
 
 $(READY): setup.py constraints.txt constraints.lock
-	@if ! "$(PY)" -c "$(IS_PYTHON_311)" 2>/dev/null; then \
-	  found=; \
-	  for candidate in $(PYTHON) python3.11 python3 python; do \
-	    if "$$candidate" -c "$(IS_PYTHON_311)" >/dev/null 2>&1; then found=$$candidate; break; fi; \
-	    if [ "$$candidate" = "$(PYTHON)" ]; then echo "PYTHON=$$candidate is not a usable Python 3.11; trying others"; fi; \
-	  done; \
-	  if [ -z "$$found" ]; then \
-	    echo "donkey_aicc needs Python 3.11 with its venv module, and none was found. One of these gets it:"; \
-	    echo "  Debian, Ubuntu:  sudo apt install python3.11 python3.11-venv"; \
-	    echo "  macOS:           brew install python@3.11"; \
-	    echo "  pyenv:           pyenv install 3.11 && pyenv local 3.11"; \
-	    echo "  uv:              uv python install 3.11 && make PYTHON=\"\$$(uv python find 3.11)\" $(MAKECMDGOALS)"; \
-	    echo "  conda:           conda create -n py311 python=3.11 && conda activate py311"; \
-	    exit 1; \
-	  fi; \
-	  echo "== Making $(VENV) with $$("$$found" --version) ($$(command -v "$$found"))"; \
-	  if [ -f "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi; \
-	  "$$found" -m venv "$(VENV)"; \
-	fi
-	@echo "== Filling $(VENV) with the versions in constraints.txt (only when they change; the first time takes minutes)"
-	@awk '/^setuptools==/,!/\\$$/' constraints.lock > $(VENV)/setuptools.lock
-	@$(PIP) --no-deps --require-hashes -r $(VENV)/setuptools.lock
-	@$(PIP) --no-deps --require-hashes --no-build-isolation -r constraints.lock
-	@$(PIP) --no-build-isolation -c constraints.txt -e '.[dev,cluster]'
-	@touch $@
+	@.ci/environment "$(VENV)" "$(PYTHON)"

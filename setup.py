@@ -13,6 +13,8 @@ version = re.search(r'^__version__ = "(.+)"$', (HERE / "donkey_aicc/__init__.py"
 
 # A car needs none of these: what it drives with runs on ONNX Runtime.
 TRAIN = ["torch>=2.3,<3", "scikit-learn>=1.4", "matplotlib>=3.8", "joblib>=1.3", "jinja2>=3.1", "imageio-ffmpeg>=0.5"]
+# Parquet and video. pyarrow from 21 on needs numpy 2.
+LEROBOT = ["pyarrow>=14,<21; python_version < '3.12'", "pyarrow>=21; python_version >= '3.12'", "imageio-ffmpeg>=0.5"]
 GYM = ["gymnasium>=1.0,<2"]
 
 setup(
@@ -22,7 +24,7 @@ setup(
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="MIT",
-    python_requires=">=3.11",
+    python_requires=">=3.11,<3.14",
     packages=[*find_packages(include=["donkey_aicc", "donkey_aicc.*"]), *present],
     package_dir=present,
     package_data={"donkey_aicc": ["**/*"], **{package: ["**/*"] for package in present}},
@@ -54,11 +56,12 @@ setup(
             "playwright>=1.40",
             "axe-playwright-python>=0.1.4",
             *GYM,
+            *LEROBOT,
             "stable-baselines3>=2.4,<3",
         ],
         "gym": GYM,
         "cluster": ["dask", "distributed"],
-        "rerun": ["rerun-sdk>=0.21,<0.23"],
+        "lerobot": LEROBOT,
     },
     entry_points={"console_scripts": ["donkey-aicc=donkey_aicc.cli:main"]},
 )

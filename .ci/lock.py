@@ -1,7 +1,8 @@
 """Write constraints.lock: the versions of constraints.txt with the sha256 of every file that the package indexes offer for them.
 
-    .venv/bin/python .ci/lock.py      # make lock
+    python3 .ci/lock.py      # make lock
 
+One file for every supported Python, as constraints.txt is: a line may end in a marker (python_version < "3.12").
 torch is left out: which build of it you get (CPU, CUDA) is the choice of your index, and each build has a hash of its own.
 """
 
@@ -12,7 +13,7 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-NOT_LOCKED = ("torch", "rerun-sdk")  # make does not install the second
+NOT_LOCKED = ("torch",)
 PYPI = "https://pypi.org/simple"
 LINK = re.compile(r'href="(?P<path>[^"#]*)#sha256=(?P<hash>[0-9a-f]{64})"')
 HEADER = """# Written by `make lock` from constraints.txt. make installs from it with pip --require-hashes.
@@ -20,10 +21,11 @@ HEADER = """# Written by `make lock` from constraints.txt. make installs from it
 """
 
 
-def pins(path: Path) -> dict[str, str]:
-    """Package -> version."""
+def pins(path: Path) -> list[tuple[str, str, str]]:
+    """(package, version, marker or nothing) of each line."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    return dict(line.split(" ")[0].split("==") for line in lines if "==" in line and not line.startswith(("#", " ")))
+    pinned = (line.partition(";") for line in lines if "==" in line and not line.startswith("#"))
+    return [(*pin.strip().split("=="), f"{mark}{marker}") for pin, mark, marker in pinned]
 
 
 def hashes_of(name: str, version: str, indexes: list[str]) -> list[str]:
@@ -50,14 +52,14 @@ def _is_version(path: str, project: str, version: str) -> bool:
 
 def main(more_indexes: list[str]) -> int:
     lines, missing = [HEADER], []
-    for name, version in pins(ROOT / "constraints.txt").items():
+    for name, version, marker in pins(ROOT / "constraints.txt"):
         if name in NOT_LOCKED:
             continue
         hashes = hashes_of(name, version, [PYPI, *more_indexes])
         if not hashes:
             missing.append(f"{name}=={version}")
             continue
-        lines.append(" \\\n".join([f"{name}=={version}", *(f"    --hash=sha256:{value}" for value in hashes)]) + "\n")
+        lines.append(" \\\n".join([f"{name}=={version}{marker}", *(f"    --hash=sha256:{value}" for value in hashes)]) + "\n")
     (ROOT / "constraints.lock").write_text("".join(lines), encoding="utf-8")
     print(f"{len(lines) - 1} packages with hashes in constraints.lock; without: {', '.join(missing) or 'none'}")
     return 1 if missing else 0

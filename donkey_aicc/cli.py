@@ -30,6 +30,7 @@ COMMANDS = {
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
     "evaluate": "measure a calibrated bundle on nominal and anomalous drives and write the report",
     "sim-server": "the embedded simulator for gym-donkeycar and donkeycar, behind the Unity simulator's protocol",
+    "export-dataset": "drives as a LeRobotDataset (Parquet and MP4), with our scores, labels and confidence",
     "replay": "look at a recorded drive again: what happened and why, on a page or in a file to share",
 }
 

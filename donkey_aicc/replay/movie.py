@@ -26,7 +26,7 @@ def check_movie_path(path: str | Path) -> None:
         raise AiccError(f"--movie must end in .mp4 or .gif, got {path}")
     if suffix == ".mp4":
         with tempfile.TemporaryDirectory() as folder:
-            _encode(iter([np.zeros((16, 16, 3), np.uint8)]), Path(folder) / "try.mp4", 1.0)
+            encode(iter([np.zeros((16, 16, 3), np.uint8)]), Path(folder) / "try.mp4", 1.0)
 
 
 def write_movie(runs: Sequence[Run], path: str | Path) -> str:
@@ -51,17 +51,20 @@ def _write_mp4(runs: Sequence[Run], path: Path) -> str:
     times = _times(runs, rate_hz)
     pictures = _pictures(runs, times, f"writing {path.name}")
     with atomic_path(path) as temporary:
-        _encode(pictures, temporary, rate_hz)
+        encode(pictures, temporary, rate_hz)
     return f"{path}: {len(times)} pictures at {rate_hz:g} a second"
 
 
-def _encode(pictures: Iterator[np.ndarray], path: Path, rate_hz: float) -> None:
-    """H.264 in yuv420p, which browsers and phones play, by the ffmpeg that imageio-ffmpeg brings along for every computer."""
+def encode(pictures: Iterator[np.ndarray], path: Path, rate_hz: float, *more: str) -> None:
+    """H.264 in yuv420p, which browsers and phones play, by the ffmpeg that imageio-ffmpeg brings along for every computer.
+
+    more: options of ffmpeg that come after ours.
+    """
     first = next(pictures)
     given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{first.shape[1]}x{first.shape[0]}", "-r", f"{rate_hz:g}", "-i", "-"]
     # A fixed number of threads and no version strings: the same drive gives the same file.
     made = ["-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p", "-threads", "2"]
-    made += ["-movflags", "+faststart", "-fflags", "+bitexact", "-flags:v", "+bitexact", "-f", "mp4", str(path)]
+    made += ["-movflags", "+faststart", "-fflags", "+bitexact", "-flags:v", "+bitexact", *more, "-f", "mp4", str(path)]
     command = [_ffmpeg(), "-hide_banner", "-loglevel", "error", "-y", *given, *made]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stderr is not None
