@@ -9,12 +9,12 @@ import numpy as np
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.calibrating import fit_calibrator
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.calibration.score_cache import grades_of, table_at
 from donkey_aicc.evaluation.alarm_metrics import measure_alarm
 from donkey_aicc.evaluation.methods_and_conditions import NOMINAL, Condition, evaluated_conditions
 from donkey_aicc.evaluation.score_quality import ood_auroc
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value, cell
 from donkey_aicc.files import read_json
+from donkey_aicc.scoring.lower_grades import grades_of, table_at
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import FULL
 from studies.judged_rows import TITLES, judge

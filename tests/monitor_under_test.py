@@ -18,6 +18,7 @@ from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.nets.preprocess import LATENT_CHANNELS
+from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.statistics import ScoreStatistics
 from tests.synthetic_scores import synthetic_table
@@ -39,23 +40,30 @@ def make_bundle(folder: Path) -> Path:
 
 
 def light_alarm() -> AlarmModel:
-    """An alarm that knows the light only, that of random pixels from 60 to 199."""
+    """An alarm that knows the light only, and a little of the contrast: those of random pixels from 60 to 199."""
     scales = np.full((3, len(SIGNS)), np.nan)
     scales[:, SIGN_NAMES.index("light")] = -0.68, 0.2, 0.2
+    scales[:, SIGN_NAMES.index("contrast")] = -1.8, 0.15, 10.0
     limits = {"watch": Threshold(2.0, 0.2, 9, 0.2), "danger": Threshold(3.0, 0.1, 9, 0.1)}
     plain = {"signs": SignSettings(), "hazard": None, "hazard_unit": 1.0, "piece": Piece(500, 20.0), "cruise": 0.5}
     return AlarmModel(SignScales(*scales), stop_hazard=0.0, note="absent", **limits, **plain)
 
 
-def add_calibrator(bundle: Path, alarm: bool = False) -> AnomalyTemperature:
-    """Put a calibrator into the bundle."""
-    fitted = AnomalyTemperature()
-    fitted.temperatures, fitted.weights = {1: 1.0, 5: 1.2}, {"rho": 1.0, "delta": 0.5}
+def nominal_table() -> ScoreTable:
+    """What that calibrator was fitted on, in numbers."""
     table = synthetic_table(np.random.default_rng(0), horizons=HORIZONS)
     rng = np.random.default_rng(0)
     latent, seen = rng.normal(size=(len(table), LATENT_CHANNELS)), rng.normal(size=(len(table), CNN_FEATURES))
-    fitted.statistics = ScoreStatistics.fit(replace(table, latent=latent, cnn_features=seen))
+    return replace(table, latent=latent, cnn_features=seen)
+
+
+def add_calibrator(bundle: Path, alarm: bool = False) -> AnomalyTemperature:
+    """Put a calibrator into the bundle."""
+    fitted = AnomalyTemperature()
+    fitted.temperatures, fitted.weights = {1: 2.0, 5: 2.0}, {"rho": 1.0, "delta": 0.5}
+    table = nominal_table()
+    fitted.statistics = ScoreStatistics.fit(table)
     fitted.settings = SETTINGS
     fitted.alarm = light_alarm() if alarm else None
-    save_calibrator(Bundle.load(bundle), fitted, {})
+    save_calibrator(Bundle.load(bundle), fitted, {}, table)
     return fitted

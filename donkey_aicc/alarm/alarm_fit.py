@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_model import NEAR_STEPS, AlarmModel, Checked
+from donkey_aicc.alarm.alarm_model import LEAST_HAZARD_UNIT, MOST_STOP_HAZARD, NEAR_STEPS, AlarmModel, Checked
 from donkey_aicc.alarm.alarm_policy import Threshold, conformal_threshold
 from donkey_aicc.alarm.evidence import LEAST_DEPARTURES, HazardModel, fit_hazard
 from donkey_aicc.alarm.pieces import Piece, independent_pieces, piece_numbers
@@ -19,7 +19,6 @@ from donkey_aicc.scoring.statistics import ScoreStatistics
 WATCH_CHANCE, DANGER_CHANCE = 0.1, 0.01  # wanted, of a false alarm per nominal piece
 MISSED_DEPARTURES = 0.1  # share of the driven departures whose hazard may stay below `stop_hazard`
 AHEAD_FRAMES = (20, 60)  # before a departure: where its hazard must have shown itself
-LEAST_HAZARD_UNIT = 0.5
 LEAST_SCORE = 0.1  # no threshold lies below: less than a tenth of the nominal range is nothing
 FOLDS = 5  # of the pieces: each is judged by scales from the others
 LUCK = 0.1  # a promise that the drives kept aside break with less than this chance has failed
@@ -221,7 +220,7 @@ def _stop_hazard(driven: ScoreTable, faulty: TableEvidence, hazard: HazardModel)
         out = np.flatnonzero(driven.departed[own] == 1.0)
         if len(out) and out[0] > AHEAD_FRAMES[0]:
             shown.append(near[own[max(0, out[0] - AHEAD_FRAMES[1]) : out[0] - AHEAD_FRAMES[0]]].max())
-    return float(np.quantile(shown, MISSED_DEPARTURES)) if shown else 0.0
+    return min(float(np.quantile(shown, MISSED_DEPARTURES)), MOST_STOP_HAZARD) if shown else 0.0
 
 
 def _cruise(table: ScoreTable) -> float:

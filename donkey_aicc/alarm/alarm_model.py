@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_policy import NONE, AlarmPolicy, Threshold
-from donkey_aicc.alarm.evidence import Evidence, EvidenceStream, HazardModel
+from donkey_aicc.alarm.alarm_policy import MOST_OF_A_SIGN, NONE, AlarmPolicy, Threshold
+from donkey_aicc.alarm.evidence import LARGEST_LOGIT, Evidence, EvidenceStream, HazardModel
 from donkey_aicc.alarm.pieces import Piece
-from donkey_aicc.alarm.sign_scales import MOST_OF_A_SIGN, SignScales
+from donkey_aicc.alarm.sign_scales import SignScales
 from donkey_aicc.alarm.signs import FAST, PICTURE, REACTION_LAGS, SIGN_NAMES, SIGNS, SignSettings
 from donkey_aicc.alarm.today import Recentred, Today
 from donkey_aicc.errors import DAMAGE, AiccError
+from donkey_aicc.stored import array, number, whole
 
 HAZARD = "hazard"  # no sign of its own: the signs together
 TELLING = 0.5  # of its nominal range: a part of the picture that is so far off names the whole
@@ -138,55 +139,48 @@ class AlarmModel:
                 scales=scales,
                 signs=_sign_settings(stored, scales),
                 hazard=None if stored["hazard"] is None else HazardModel.from_json(stored["hazard"]),
-                watch=_threshold(stored["watch"]),
-                danger=_threshold(stored["danger"]),
-                piece=Piece(**stored["piece"]),
+                watch=Threshold.from_json(stored["watch"]),
+                danger=Threshold.from_json(stored["danger"]),
+                piece=Piece.from_json(stored["piece"]),
                 checked=None if stored["checked"] is None else Checked(**stored["checked"]),
-                **{name: kind(stored[name]) for name, kind in _PLAIN.items()},
+                hazard_unit=number("the alarm's hazard unit", stored["hazard_unit"], LEAST_HAZARD_UNIT, LARGEST_LOGIT),
+                cruise=number("the alarm's cruise", stored["cruise"], 0.0, 1.0),
+                stop_hazard=number("the alarm's stop_hazard", stored["stop_hazard"], 0.0, MOST_STOP_HAZARD),
+                note=str(stored["note"]),
             )
         except DAMAGE as error:
             raise AiccError(f"the alarm is damaged or of another version: {error!r}") from error
         model.check()
         return model
 
-    def check(self) -> None:
-        """Refuse numbers that would keep the alarm silent, or invert it."""
+    def check(self, horizons: list[int] | None = None) -> None:
+        """Refuse numbers that would keep the alarm silent, or invert it. horizons: the bundle's."""
         if self.hazard is not None:
             self.hazard.check()
-        for name in ("watch", "danger"):
-            threshold = getattr(self, name)
-            if not (0.0 < threshold.value <= MOST_OF_A_SIGN and 0.0 < threshold.promise < 1.0):
-                raise AiccError(f"the alarm's threshold for {name} must be > 0 and at most {MOST_OF_A_SIGN:g}, got {threshold}")
+            if horizons is not None and list(self.hazard.horizons) != horizons:
+                raise AiccError(f"the hazard is for the horizons {list(self.hazard.horizons)}, the bundle's are {horizons}")
+        if self.scales.cloud is not None:
+            self.scales.cloud.check("the alarm's cloud of nominal pictures")
         if self.watch.value > self.danger.value:
             raise AiccError(f"watch must not begin after danger, got {self.watch.value:.3g} > {self.danger.value:.3g}")
-        if not 0.0 < self.hazard_unit <= MOST_OF_A_SIGN:
-            raise AiccError(f"the alarm's hazard unit must be > 0 and at most {MOST_OF_A_SIGN:g}, got {self.hazard_unit}")
-        for name in ("cruise", "stop_hazard"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise AiccError(f"the alarm's {name} must be in 0..1, got {getattr(self, name)}")
-        if not (self.piece.frames >= 1 and 0.0 < self.piece.seconds < 3600.0):
-            raise AiccError(f"a piece of the alarm must have frames and last up to an hour, got {self.piece}")
         weights = self.signs.reaction
-        if weights is not None and not (weights.shape == (1 + REACTION_LAGS,) and np.isfinite(weights).all()):
-            raise AiccError(f"the alarm's reaction must be {1 + REACTION_LAGS} finite numbers")
-        if not 3 <= self.signs.window <= _LONGEST_WINDOW:
-            raise AiccError(f"the alarm's window must be from 3 to {_LONGEST_WINDOW} frames, got {self.signs.window}")
+        if weights is not None and weights.shape != (1 + REACTION_LAGS,):
+            raise AiccError(f"the alarm's reaction must be {1 + REACTION_LAGS} numbers, got {weights.size}")
 
 
-_PLAIN = {"hazard_unit": float, "cruise": float, "stop_hazard": float, "note": str}
+_PLAIN = ("hazard_unit", "cruise", "stop_hazard", "note")
+LEAST_HAZARD_UNIT = 0.5
+MOST_STOP_HAZARD = 0.9  # a danger surer than that must end in a stop
 
 
 _LONGEST_WINDOW = 200  # frames
 
 
 def _sign_settings(stored: Any, scales: SignScales) -> SignSettings:
-    reaction, window = stored["reaction"], int(stored["window"])
-    weights = None if reaction is None else np.array(reaction, dtype=np.float64)
-    return SignSettings(weights, window, float(stored["cruise"]), scales.usual("motion"))
-
-
-def _threshold(stored: dict[str, Any]) -> Threshold:
-    return Threshold(float(stored["value"]), float(stored["promise"]), float(stored["pieces"]), float(stored["aim"]))
+    reaction = stored["reaction"]
+    weights = None if reaction is None else array("the alarm's reaction", reaction, -MOST_OF_A_SIGN, MOST_OF_A_SIGN)
+    window = whole("the alarm's window", stored["window"], 3, _LONGEST_WINDOW)
+    return SignSettings(weights, window, number("the alarm's cruise", stored["cruise"], 0.0, 1.0), scales.usual("motion"))
 
 
 @dataclass(frozen=True)

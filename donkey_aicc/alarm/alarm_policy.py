@@ -10,11 +10,14 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.stored import number
 
+MOST_OF_A_SIGN = 1000.0  # a larger one only keeps an alarm silent
 STEP = 0.5  # of the logarithm of a threshold, per false alarm that the driver reports
 MOST_CALMED = math.log(3.0)  # of that logarithm, by any number of reports: what they cannot silence stays an alarm
 MOST_TAIL = 2.5  # times the largest score seen: so far may the tail of few pieces raise a threshold
@@ -31,6 +34,14 @@ class Threshold:
     promise: float
     pieces: float
     aim: float
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "Threshold":
+        pieces = number("the pieces of an alarm's threshold", stored["pieces"], 0.0, 1e6)
+        least = 1.0 / (pieces + 1.0) - 1e-9  # nothing better can be promised
+        value = number("an alarm's threshold", stored["value"], 1e-9, MOST_OF_A_SIGN)
+        promise = number("the promise of an alarm's threshold", stored["promise"], least, 1.0)
+        return cls(value, promise, pieces, number("the aim of an alarm's threshold", stored["aim"], 0.0, 1.0))
 
     def statement(self, unit: str, minutes: float) -> str:
         """The promise in words. unit: what a piece is, such as `laps of 15 s`; minutes: of a piece."""

@@ -18,6 +18,7 @@ from donkey_aicc.alarm.signs import SIGN_NAMES, WINDOW, known_mean
 from donkey_aicc.alarm.today import Today
 from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.scoring.frame_stats import Ring
+from donkey_aicc.stored import array, number
 
 RISE_FRAMES = 10  # how fast something rises is its growth over half a second
 NEAR_STEPS = 10  # horizons up to here are near
@@ -72,7 +73,7 @@ class EvidenceStream:
 
 LEAST_DEPARTURES = 5  # separate ones; fewer say nothing about the next
 RIDGE = 1e-3
-_MOST = 30.0  # of a logit: beyond it a double knows no difference
+LARGEST_LOGIT = 30.0  # beyond it a double knows no difference
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,11 @@ class HazardModel:
 
     def logit(self, features: np.ndarray) -> np.ndarray:
         """(L, E) -> (L,): w . x, the same for all horizons; larger is worse."""
-        return np.minimum(features @ self.weights, _MOST)
+        return np.minimum(features @ self.weights, LARGEST_LOGIT)
 
     def hazard(self, features: np.ndarray) -> np.ndarray:
         """(L, E) -> (L, K) probability of a departure within each horizon."""
-        return 1.0 / (1.0 + np.exp(-np.clip(self.offsets + self.logit(features)[:, None], -_MOST, _MOST)))
+        return 1.0 / (1.0 + np.exp(-np.clip(self.offsets + self.logit(features)[:, None], -LARGEST_LOGIT, LARGEST_LOGIT)))
 
     def check(self) -> None:
         """Refuse a model that would turn the meaning round."""
@@ -111,9 +112,11 @@ class HazardModel:
     @classmethod
     def from_json(cls, stored: Any) -> "HazardModel":
         try:
-            offsets = np.array(stored["offsets"], dtype=np.float64)
-            weights = np.array([stored["weights"][name] for name in EVIDENCE_NAMES], dtype=np.float64)
-            model = cls(tuple(int(step) for step in stored["horizons"]), offsets, weights)
+            offsets = array("the hazard's offsets", stored["offsets"], -LARGEST_LOGIT, LARGEST_LOGIT)
+            weights = [
+                number(f"the hazard's weight of {name}", stored["weights"][name], 0.0, LARGEST_LOGIT) for name in EVIDENCE_NAMES
+            ]
+            model = cls(tuple(stored["horizons"]), offsets, np.array(weights))
         except DAMAGE as error:
             raise AiccError(f"the hazard is damaged or of another version: {error!r}") from error
         if model.offsets.shape != (len(model.horizons),):
@@ -136,13 +139,13 @@ def fit_hazard(features: np.ndarray, labels: np.ndarray, horizons: tuple[int, ..
         offsets, weights = np.cumsum(theta[:count]), theta[count:]
         logits = offsets + (features @ weights)[:, None]
         nll = np.where(known, np.logaddexp(0.0, logits) - y * logits, 0.0).sum() / total
-        slope = np.where(known, 1.0 / (1.0 + np.exp(-np.clip(logits, -_MOST, _MOST))) - y, 0.0) / total
+        slope = np.where(known, 1.0 / (1.0 + np.exp(-np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT))) - y, 0.0) / total
         by_offset = np.cumsum(slope.sum(axis=0)[::-1])[::-1]
         by_weight = features.T @ slope.sum(axis=1) + 2 * RIDGE * weights
         return float(nll + RIDGE * weights @ weights), np.concatenate([by_offset, by_weight])
 
     start = np.concatenate([[first[0]], np.diff(first), np.full(width, 0.1)])
-    bounds = [(-_MOST, _MOST)] + [(0.0, _MOST)] * (count - 1 + width)
+    bounds = [(-LARGEST_LOGIT, LARGEST_LOGIT)] + [(0.0, LARGEST_LOGIT)] * (count - 1 + width)
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     model = HazardModel(tuple(horizons), np.cumsum(found[:count]), found[count:])
     model.check()

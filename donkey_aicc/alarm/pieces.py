@@ -1,10 +1,12 @@
 """Nominal driving cut into pieces of a lap's length: what a promise is counted in, however it was recorded or cut by hand."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.stored import flag, number, whole
 
 PIECE_S = 15.0  # where no lap is known: about a lap of an indoor track
 PIECE_FRAMES = 300  # of that length at 20 Hz
@@ -17,6 +19,12 @@ class Piece:
     frames: int = PIECE_FRAMES
     seconds: float = PIECE_S
     lap: bool = False
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "Piece":
+        frames = whole("the frames of an alarm's piece", stored["frames"], 1, 1_000_000)
+        seconds = number("the seconds of an alarm's piece", stored["seconds"], 0.1, 3600.0)
+        return cls(frames, seconds, flag("the lap of an alarm's piece", stored["lap"]))
 
     def __str__(self) -> str:
         return f"{'laps' if self.lap else 'pieces'} of {self.seconds:.3g} s"

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from donkey_aicc.alarm.alarm_policy import MOST_OF_A_SIGN
 from donkey_aicc.alarm.signs import FAST, PICTURE, SIGN_NAMES, SIGNS
 from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.scoring.nominal_distance import MahalanobisScore
+from donkey_aicc.stored import number, whole
 
 CLOUD_REGULARISATION = 0.02
-MOST_OF_A_SIGN = 1000.0
 COVERED_PIECES = 0.9  # share of further nominal pieces that stay within the unit of a sign
 MOST_BEYOND = 2.0  # times what was seen: two or three pieces must not blind a sign
 LEAST_CALM_FRAMES = 300  # of nominal driving: fifteen seconds at 20 Hz. What a sign does in less says nothing about a lap
@@ -98,15 +99,14 @@ class SignScales:
         scales = np.full((3, len(SIGNS)), np.nan)
         try:
             cloud = None if stored["cloud"] is None else MahalanobisScore.from_json(stored["cloud"])
-            frames, pieces = int(stored["frames"]), int(stored["pieces"])
+            frames, pieces = (whole(f"the alarm's {name}", stored[name], 0, 10**9) for name in ("frames", "pieces"))
+            # Signs are logarithms, shares or standardised: a larger range would only keep the alarm silent.
+            limits = {"middle": -MOST_OF_A_SIGN, "above": 1e-9, "below": 1e-9}
             for name, row in stored["signs"].items():
-                scales[:, SIGN_NAMES.index(name)] = float(row["middle"]), float(row["above"]), float(row["below"])
+                place = SIGN_NAMES.index(name)
+                scales[:, place] = [number(f"{each} of {name}", row[each], low, MOST_OF_A_SIGN) for each, low in limits.items()]
         except DAMAGE as error:
             raise AiccError(f"the alarm's signs are damaged or of another version: {error!r}") from error
-        used = scales[:, np.isfinite(scales).any(axis=0)]
-        # Signs are logarithms, shares or standardised: a larger range would only keep the alarm silent. False for NaN.
-        if not (np.abs(used) <= MOST_OF_A_SIGN).all() or not (used[1:] > 0.0).all():
-            raise AiccError(f"the alarm's signs need a middle and ranges above 0, all up to {MOST_OF_A_SIGN:g}")
         floors = np.array([sign.floor for sign in SIGNS])
         return cls(scales[0], np.maximum(scales[1], floors), np.maximum(scales[2], floors), cloud, frames, pieces)
 

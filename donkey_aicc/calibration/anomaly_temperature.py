@@ -5,23 +5,24 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.calibration.anomaly_weights import HeatingProblem, base_logits, fit_weights, validation_rows
+from donkey_aicc.calibration.anomaly_weights import W_MAX, HeatingProblem, base_logits, fit_weights, validation_rows
 from donkey_aicc.calibration.base import (
     Calibrator,
     ScoreMap,
     logit,
     mean_nll,
-    non_negative,
     sigmoid,
 )
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.temperature import by_text, fit_temperatures, stored_temperatures
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.stored import number
 
 
 class AnomalyTemperature(Calibrator):
     """T_eff = T_k exp(sum of w_s * s), w >= 0 shared by all horizons; confidence = sigmoid(logit(p) / T_eff).
 
+    T_k > 0 and w >= 0: every score in [0, 1] only ever heats, and heat moves the confidence towards 1/2 without passing it.
     T_k from the nominal calibration rows; then w by NLL on the pool of cross-fitted nominal rows and D_aug.
     Without scores it is plain temperature scaling (the TTA row of the ablation).
     """
@@ -104,4 +105,4 @@ class AnomalyTemperature(Calibrator):
 
     def load_parameters(self, stored: dict[str, Any]) -> None:
         self.temperatures = stored_temperatures(stored["temperatures"])
-        self.weights = {name: non_negative(name, stored["weights"][name]) for name in self.score_names}
+        self.weights = {name: number(f"the weight of {name}", stored["weights"][name], 0.0, W_MAX) for name in self.score_names}

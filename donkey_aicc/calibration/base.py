@@ -15,6 +15,7 @@ from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.statistics import Scores, ScoreStatistics
+from donkey_aicc.stored import flag
 
 P_MIN = 1e-6
 
@@ -54,20 +55,17 @@ def mean_nll(p: np.ndarray, y: np.ndarray) -> float:
     return float(-np.mean(np.where(y[known] > 0.5, np.log(clipped), np.log1p(-clipped))))
 
 
-def non_negative(name: str, weight: float) -> float:
-    """A stored weight of an anomaly score: anomalies make confidence more careful, never less."""
-    value = float(weight)
-    if not (np.isfinite(value) and value >= 0.0):
-        raise AiccError(f"the weight of {name} must be a number >= 0, got {value:g}")
-    return value
-
-
 ScoreMap = Mapping[str, np.ndarray]
 Self = TypeVar("Self", bound="Calibrator")
 
 
 class Calibrator(ABC):
-    """One row of the evaluation. `calibrate` is pure; `fit` returns self so that it can be chained."""
+    """One row of the evaluation. `calibrate` is pure; `fit` returns self so that it can be chained.
+
+    What every kind that a car may load guarantees, for every p and all scores in [0, 1], by the sign and range of each stored
+    number, which `load_parameters` checks: the confidence is in [0, 1]; it never falls as p rises; no score raises it above
+    max(its value without anomaly, 1/2), so that where p says safe an anomaly only lowers it.
+    """
 
     kind: ClassVar[str]  # names the class in JSON
     shown_as: ClassVar[str] = ""  # its label, unless another is given
@@ -90,13 +88,13 @@ class Calibrator(ABC):
     def calibrate(self, p: np.ndarray, scores: ScoreMap, horizon: int) -> np.ndarray:
         """p: (N,) probability of safe at that horizon, scores: name -> (N,); returns (N,) confidence."""
 
-    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Everything that was fitted, as plain numbers and lists."""
+        return {}
 
-    @abstractmethod
     def load_parameters(self, stored: dict[str, Any]) -> None:
-        """The inverse of `parameters`."""
+        """The inverse of `parameters`; refuses numbers with which the promise above would not hold."""
+        raise AiccError(f"no car drives with a calibrator of kind {self.kind}")
 
     def weights_by_family(self, pool: Pool) -> dict[str, dict[str, float]]:
         """The weights that each augmented family alone would give this fitted calibrator; empty without weights."""
@@ -138,7 +136,7 @@ class Calibrator(ABC):
         try:
             calibrator = cls.__new__(cls)
             Calibrator.__init__(
-                calibrator, stored["name"], stored["label"], bool(stored["uses_tta"]), tuple(stored["score_names"])
+                calibrator, stored["name"], stored["label"], flag("uses_tta", stored["uses_tta"]), tuple(stored["score_names"])
             )
             calibrator.load_parameters(stored["parameters"])
             if stored["statistics"] is not None:
@@ -202,9 +200,6 @@ class ScoresOnly(Calibrator):
 
     def calibrate(self, p: np.ndarray, scores: ScoreMap, horizon: int) -> np.ndarray:
         raise AiccError("this bundle was trained without labels: it has no safety predictor and gives no confidence")
-
-    def parameters(self) -> dict[str, Any]:
-        return {}
 
     def load_parameters(self, stored: dict[str, Any]) -> None:
         """Nothing but the statistics was fitted."""

@@ -17,9 +17,9 @@ from donkey_aicc.calibration.base import Calibrator, ScoresOnly, mean_nll
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.pool import FOLDS, Pool, build_pool
-from donkey_aicc.calibration.score_cache import grades_of, table_at
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.d_aug import FamilyLadder
+from donkey_aicc.scoring.lower_grades import grades_of, table_at
 from donkey_aicc.scoring.nominal_distance import too_few_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
@@ -131,7 +131,7 @@ def calibrate_bundle(
         "alarm": [] if calibrator.alarm is None else calibrator.alarm.statements(),
         "warnings": fit_warnings(bundle, pool, augmented.ladders),
     }
-    path = save_calibrator(bundle, [fitted for fitted, _ in fits], about)
+    path = save_calibrator(bundle, [fitted for fitted, _ in fits], about, nominal)
     return Calibrated(calibrator, pool, about, path, tuple(fitted.settings.grade for fitted, _ in fits))
 
 
@@ -146,7 +146,7 @@ def fit_scores_only(
         add_alarm(calibrators[-1], table_at(nominal, grade), others)
     calibrator = calibrators[0]
     about = {"method": calibrator.name, "summary": {}, "warnings": ["trained without labels: no p_safe and no confidence"]}
-    return calibrator, save_calibrator(bundle, calibrators, about)
+    return calibrator, save_calibrator(bundle, calibrators, about, nominal)
 
 
 def fit_warnings(bundle: "Bundle", pool: Pool, ladders: dict[str, FamilyLadder]) -> list[str]:

@@ -1,145 +1,109 @@
 """calibrator.json in a bundle's folder: the fitted calibrator, how it was made, and which bundle it belongs to.
 
-What is loaded must also mean something: a file can hold the right types and still turn confidence round, so a calibrator is
-probed on a grid. A monitor that says "sure" where it should say "careful" is worse than none: the car refuses it at the start.
+Beside it lies nominal.npz, a few rows of the drives that it was fitted on. What is loaded must also mean something: every kind of
+calibrator promises what anomalies do to its confidence by the form of its numbers (`base.Calibrator`), the statistics must fit
+the nominal rows, and on them the confidence must not promise more than came true. A monitor that says "sure" where it should say
+"careful" is worse than none: the car refuses it at the start.
 """
 
 import hashlib
-import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import fields
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_model import AlarmModel
 from donkey_aicc.calibration.base import Calibrator, ScoresOnly
 from donkey_aicc.calibration.catalogue import calibrator_from_json
 from donkey_aicc.errors import AiccError, one_of
-from donkey_aicc.files import write_json
-from donkey_aicc.scoring.nominal_distance import FeatureDensity, MahalanobisScore
+from donkey_aicc.files import sha256_of, write_json
+from donkey_aicc.nets.manifest import NOMINAL
+from donkey_aicc.scoring.lower_grades import table_at
+from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import FULL, GRADES, ScoreSettings
-from donkey_aicc.scoring.statistics import ScoreStatistics
 from donkey_aicc.untrusted import read_untrusted_json
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.runtime import BundleFolder
 
-PROBABILITIES = np.array([0.001, 0.02, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.98, 0.999])
-LEVELS = (0.0, 0.5, 1.0)
-MOST_SCORES_ON_THE_GRID = 4  # 3 levels each; further scores are raised one at a time
-SLACK = 1e-9
-
-MOST_INVERSE = 1e15  # with larger ones no eigenvalue can be found
-
-
-def check_statistics(statistics: ScoreStatistics) -> None:
-    """Means finite, spreads above 0, distances that cannot be negative."""
-    for field in fields(statistics):
-        part = getattr(statistics, field.name)
-        if part is None or isinstance(part, int | float):
-            continue
-        for name, value in vars(part).items():
-            if not np.isfinite(np.asarray(value, dtype=np.float64)).all():
-                raise AiccError(f"score statistics: {field.name}.{name} must be finite")
-        if not part.sigma > 0:
-            raise AiccError(f"score statistics: {field.name}.sigma must be > 0, got {part.sigma}")
-        if isinstance(part, MahalanobisScore):
-            _check_distance(field.name, part)
-        if isinstance(part, FeatureDensity) and not (part.neighbours >= 1 and part.references.ndim == 2 and len(part.references)):
-            raise AiccError(f"score statistics: {field.name} needs neighbours >= 1 and a table of references")
-
-
-def _check_distance(name: str, part: MahalanobisScore) -> None:
-    size = part.mean.size
-    shapes = (part.mean.shape, part.scale.shape, part.inverse.shape)
-    if shapes != ((size,), (size,), (size, size)):
-        raise AiccError(f"score statistics: {name} has shapes {shapes} that do not belong together")
-    if not (part.scale > 0).all():
-        raise AiccError(f"score statistics: {name}.scale must be > 0, got {part.scale.min():g}")
-    largest = np.abs(part.inverse).max(initial=0.0)
-    if not largest <= MOST_INVERSE:
-        raise AiccError(f"score statistics: {name}.inverse must hold numbers up to {MOST_INVERSE:g}, got {largest:g}")
-    least = np.linalg.eigvalsh((part.inverse + part.inverse.T) / 2.0).min() if size else 0.0
-    if least < -1e-6 * max(1.0, largest):
-        raise AiccError(f"score statistics: {name}.inverse must give distances >= 0, its least eigenvalue is {least:.3g}")
-
-
-def check_alarm(alarm: AlarmModel, steps: list[int]) -> None:
-    """Thresholds finite, a hazard that falls neither with the horizon nor with evidence, distances that cannot be negative."""
-    alarm.check()
-    cloud = alarm.scales.cloud
-    if cloud is not None:
-        if not all(np.isfinite(values).all() for values in (cloud.mean, cloud.scale, cloud.inverse)):
-            raise AiccError("the alarm's cloud of nominal pictures must be finite")
-        _check_distance("the alarm's cloud", cloud)
-    if alarm.hazard is not None and list(alarm.hazard.horizons) != steps:
-        raise AiccError(f"the hazard is for the horizons {list(alarm.hazard.horizons)}, the bundle's are {steps}")
-
-
-def check_meaning(calibrator: Calibrator, horizons: Iterable[int]) -> None:
-    """Refuse confidence that is not a probability, falls while p rises, or rises with an anomaly where p says safe."""
-    if calibrator.statistics is not None:
-        check_statistics(calibrator.statistics)
-    elif calibrator.score_names:
-        raise AiccError(f"the scores {', '.join(calibrator.score_names)} need statistics, got none")
-    steps = [int(horizon) for horizon in horizons]
-    if calibrator.alarm is not None:
-        check_alarm(calibrator.alarm, steps)
-    if isinstance(calibrator, ScoresOnly):
-        return  # it gives no confidence
-    p = np.repeat(PROBABILITIES[:, None], len(steps), axis=1)
-    calm = _confidence(calibrator, p, dict.fromkeys(calibrator.score_names, 0.0), steps)
-    safe = PROBABILITIES > 0.5
-    for levels in _grid(calibrator.score_names):
-        confidence = _confidence(calibrator, p, levels, steps)
-        said = ", ".join(f"{name} = {level:g}" for name, level in levels.items()) or "no score"
-        if not (np.isfinite(confidence).all() and confidence.min() >= 0.0 and confidence.max() <= 1.0):
-            raise AiccError(f"confidence must be a number in 0..1, got {_worst(confidence)} at {said}")
-        falls = np.diff(confidence, axis=0).min()
-        if falls < -SLACK:
-            raise AiccError(f"confidence must not fall while the predicted probability rises, fell by {-falls:.3g} at {said}")
-        raised = (confidence - calm)[safe].max()
-        if raised > SLACK:
-            raise AiccError(
-                f"an anomaly must not raise the confidence of a frame predicted safe, raised it by {raised:.3g} at {said}"
-            )
-
-
-def _confidence(calibrator: Calibrator, p: np.ndarray, levels: dict[str, float], steps: list[int]) -> np.ndarray:
-    scores = {name: np.full(len(p), level) for name, level in levels.items()}
-    with np.errstate(all="ignore"):  # what overflows is refused by its result
-        return np.asarray(calibrator.calibrate_all(p, scores, steps))
-
-
-def _grid(names: tuple[str, ...]) -> Iterable[dict[str, float]]:
-    if len(names) <= MOST_SCORES_ON_THE_GRID:
-        return [dict(zip(names, levels, strict=True)) for levels in itertools.product(LEVELS, repeat=len(names))]
-    single = [{other: level if other == name else 0.0 for other in names} for name in names for level in LEVELS]
-    return [*single, dict.fromkeys(names, 1.0)]
-
-
-def _worst(confidence: np.ndarray) -> float:
-    bad = confidence[~((confidence >= 0.0) & (confidence <= 1.0))]
-    return float(bad.flat[0])
-
-
+SAMPLE_ROWS = 128  # of nominal drives, kept beside the calibrator
+MOST_EXCESS = 0.15  # by which confidence may lie above the truth on so few rows, which come from few drives
 AGAIN = "make it again with: donkey-aicc calibrate --bundle {folder} --data TUBS"
 
 
-def weights_fingerprint(bundle: "BundleFolder") -> str:
-    """One hash over the weights of all nets: scores of another bundle mean nothing to this one's calibrator."""
-    hashes = "".join(f"{name}:{entry['sha256']}" for name, entry in sorted(bundle.manifest.files.items()))
-    return hashlib.sha256(hashes.encode()).hexdigest()
+def check_meaning(calibrator: Calibrator, sample: ScoreTable) -> None:
+    """sample: nominal rows at the calibrator's grade. Refuse numbers that contradict them."""
+    if calibrator.alarm is not None:
+        calibrator.alarm.check(sample.horizons.tolist())
+    if calibrator.statistics is not None:
+        calibrator.statistics.check_nominal(sample)
+    elif calibrator.score_names:
+        raise AiccError(f"the scores {', '.join(calibrator.score_names)} need statistics, got none")
+    if not isinstance(calibrator, ScoresOnly):  # which gives no confidence
+        check_honest(calibrator.predict(sample), sample.labels)
 
 
-def save_calibrator(bundle: "BundleFolder", calibrators: Calibrator | Sequence[Calibrator], about: dict[str, Any]) -> Path:
-    """Write the file, one calibrator for each grade of its settings; `about` is for people (fit, weights, D_aug strengths)."""
+def check_honest(confidence: np.ndarray, labels: np.ndarray) -> None:
+    """(N, K) of nominal rows, labels NaN where unknown. Refuse one that is surer than right, or finds more frames safe than are.
+
+    Half safe is no claim: a predictor that knows nothing may be brought there, whatever the truth.
+    """
+    if not np.isfinite(confidence).all() or confidence.min() < 0.0 or confidence.max() > 1.0:
+        raise AiccError("confidence of the nominal rows must be numbers in 0..1")
+    known = np.isfinite(labels)
+    if not known.any():
+        return
+    said, truth = confidence[known], labels[known] > 0.5
+    too_safe = float(said.mean() - max(truth.mean(), 0.5))
+    too_sure = float(np.maximum(said, 1.0 - said).mean() - ((said > 0.5) == truth).mean())
+    for what, excess in (("the mean confidence", too_safe), ("how sure it is", too_sure)):
+        if excess > MOST_EXCESS:
+            raise AiccError(
+                f"on the nominal rows beside it {what} must be at most {MOST_EXCESS} above the truth, got {excess:.2f}"
+            )
+
+
+def save_calibrator(
+    bundle: "BundleFolder", calibrators: Calibrator | Sequence[Calibrator], about: dict[str, Any], nominal: ScoreTable
+) -> Path:
+    """Write the files, one calibrator for each grade of its settings.
+
+    about: for people (fit, weights, D_aug strengths). nominal: the table of the fit, of which a sample is kept.
+    """
     every = [calibrators] if isinstance(calibrators, Calibrator) else calibrators
+    sample = nominal_sample(nominal)
+    for calibrator in every:
+        check_meaning(calibrator, table_at(sample, calibrator.settings.grade))
     grades = {calibrator.settings.grade: calibrator.to_json() for calibrator in every}
-    write_json(bundle.calibrator_path, {"bundle": weights_fingerprint(bundle), "about": about, "grades": grades})
+    sample.save(bundle.path / NOMINAL)
+    stored = {"bundle": bundle.manifest.fingerprint, "nominal": sha256_of(bundle.path / NOMINAL), "grades": grades}
+    write_json(bundle.calibrator_path, stored | {"meaning": meaning_of(stored), "about": about})
     return bundle.calibrator_path
+
+
+def meaning_of(stored: dict[str, Any]) -> str:
+    """One hash over everything in calibrator.json that is not for people only."""
+    means = {name: stored.get(name) for name in ("bundle", "nominal", "grades")}
+    return hashlib.sha256(json.dumps(means, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def nominal_sample(nominal: ScoreTable) -> ScoreTable:
+    """Rows with full context, evenly over the drives."""
+    rows = np.flatnonzero(nominal.valid.astype(bool))
+    return nominal.select(rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), SAMPLE_ROWS)).astype(np.int64))])
+
+
+def _load_sample(bundle: "BundleFolder", stored: dict[str, Any]) -> ScoreTable:
+    path = bundle.path / NOMINAL
+    if not path.is_file():
+        raise AiccError(f"{path} is missing")
+    if sha256_of(path) != stored.get("nominal"):
+        raise AiccError(f"{path} is not the one that the calibrator was saved with")
+    sample = ScoreTable.load(path)
+    if not len(sample) or sample.horizons.tolist() != list(bundle.horizons):
+        raise AiccError(f"{path} must hold nominal rows at the bundle's horizons")
+    return sample
 
 
 def read_calibrator_file(bundle: "BundleFolder") -> dict[str, Any]:
@@ -154,8 +118,10 @@ def read_calibrator_file(bundle: "BundleFolder") -> dict[str, Any]:
         raise AiccError(f"{path} is damaged ({error}); {again}") from error
     if not isinstance(stored, dict):
         raise AiccError(f"{path} is damaged (not a table); {again}")
-    if stored.get("bundle") != weights_fingerprint(bundle):
-        raise AiccError(f"{path} was fitted for a bundle with other weights; {again}")
+    if stored.get("bundle") != bundle.manifest.fingerprint:
+        raise AiccError(f"{path} was fitted for a bundle with other weights or another manifest; {again}")
+    if stored.get("meaning") != meaning_of(stored):
+        raise AiccError(f"{path} was changed by hand or damaged: its numbers are not those that were saved; {again}")
     return stored
 
 
@@ -164,7 +130,8 @@ def load_calibrator(bundle: "BundleFolder", grade: str | None = None) -> Calibra
 
     One whose numbers would turn the meaning of confidence round is refused.
     """
-    grades = _by_grade(bundle, read_calibrator_file(bundle))
+    stored = read_calibrator_file(bundle)
+    grades = _by_grade(bundle, stored)
     grade = grade or next((each for each in GRADES if each in grades), FULL)
     one_of("grade", grade, GRADES)
     again = AGAIN.format(folder=bundle.path)
@@ -172,7 +139,9 @@ def load_calibrator(bundle: "BundleFolder", grade: str | None = None) -> Calibra
         raise AiccError(f"{bundle.calibrator_path} has no grade {grade}, only {', '.join(grades)}; {again}")
     try:
         calibrator = calibrator_from_json(grades[grade])
-        check_meaning(calibrator, bundle.horizons)
+        if calibrator.settings.grade != grade:
+            raise AiccError(f"what stands at grade {grade} was fitted at grade {calibrator.settings.grade}")
+        check_meaning(calibrator, table_at(_load_sample(bundle, stored), grade))
     except AiccError as error:
         raise AiccError(f"{bundle.calibrator_path}: {error}; {again}") from error
     return calibrator

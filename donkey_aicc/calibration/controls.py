@@ -6,14 +6,13 @@ what they would be worth.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from donkey_aicc.calibration.anomaly_weights import HeatingProblem, base_logits, confidence_of, minimise_weights
 from donkey_aicc.calibration.base import Calibrator, ScoreMap, checked_probability, labelled_samples, logit, mean_nll, sigmoid
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.calibration.temperature import TemperatureScaling, by_horizon, by_text, fit_temperatures
+from donkey_aicc.calibration.temperature import TemperatureScaling, fit_temperatures
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import Scores
@@ -40,12 +39,6 @@ class ConstantBaseRate(Calibrator):
     def calibrate(self, p: np.ndarray, scores: ScoreMap, horizon: int) -> np.ndarray:
         return np.full(len(checked_probability(p)), self.of_horizon(self.rates, horizon))
 
-    def parameters(self) -> dict[str, Any]:
-        return {"rates": by_text(self.rates)}
-
-    def load_parameters(self, stored: dict[str, Any]) -> None:
-        self.rates = by_horizon(stored["rates"])
-
 
 class _SharedHeat(Calibrator):
     """T_eff = T_k exp(heat) with one heat for every frame."""
@@ -57,13 +50,6 @@ class _SharedHeat(Calibrator):
 
     def calibrate(self, p: np.ndarray, scores: ScoreMap, horizon: int) -> np.ndarray:
         return confidence_of(p, self.of_horizon(self.temperatures, horizon), np.array(self.heat))
-
-    def parameters(self) -> dict[str, Any]:
-        return {"temperatures": by_text(self.temperatures), "heat": self.heat}
-
-    def load_parameters(self, stored: dict[str, Any]) -> None:
-        self.temperatures = by_horizon(stored["temperatures"])
-        self.heat = float(stored["heat"])
 
 
 class PooledTemperature(_SharedHeat):
@@ -187,13 +173,6 @@ class OnlineRecalibration(TemperatureScaling):
         error = sigmoid(slope[drives, column] * seen + offset[drives, column]) - y
         slope[drives, column] = np.clip(slope[drives, column] - self.rate * error * seen, *_SLOPE)
         offset[drives, column] -= self.rate * error
-
-    def parameters(self) -> dict[str, Any]:
-        return super().parameters() | {"rate": self.rate}
-
-    def load_parameters(self, stored: dict[str, Any]) -> None:
-        super().load_parameters(stored)
-        self.rate = float(stored["rate"])
 
 
 def _rows_by_step(table: ScoreTable) -> np.ndarray:

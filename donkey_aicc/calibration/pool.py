@@ -6,7 +6,7 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.protocols import for_tests_only
-from donkey_aicc.scoring.nominal_distance import MAX_REFERENCES
+from donkey_aicc.scoring.feature_density import MAX_REFERENCES
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import Scores, ScoreStatistics
 

@@ -1,19 +1,17 @@
-"""Scores that need not be computed again: those of an earlier command, and those of a lower grade."""
+"""Scores that need not be computed again, because an earlier command had the same bundle, settings and drives."""
 
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from donkey_aicc.calibration.calibrator_file import weights_fingerprint
-from donkey_aicc.errors import AiccError, one_of
+from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring import parallel
-from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
-from donkey_aicc.scoring.settings import FULL, GRADES, HALF, LIGHT, ScoreSettings
+from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.frame_cache import default_cache_dir
 
@@ -55,30 +53,9 @@ def score_once(
 
 
 def _key(bundle: "Bundle", sequences: Sequence[Drive], settings: ScoreSettings) -> str:
-    facts = [CACHE_VERSION, weights_fingerprint(bundle), settings.to_json(), [drive.id for drive in sequences]]
+    facts = [CACHE_VERSION, bundle.manifest.fingerprint, settings.to_json(), [drive.id for drive in sequences]]
     digest = hashlib.sha256(json.dumps(facts).encode())
     for drive in sequences:
         for name in _COLUMNS:
             digest.update(np.ascontiguousarray(getattr(drive, name)).tobytes())
     return digest.hexdigest()[:32]
-
-
-_ROLLOUT = 3  # features of the look ahead, the first of FEATURE_NAMES
-
-
-def table_at(table: ScoreTable, grade: str) -> ScoreTable:
-    """table: scored at grade full. Grade light has constants for the features of the look ahead, as on the car."""
-    one_of("grade", grade, GRADES)
-    if grade == FULL:
-        return table
-    assert table.features.shape[1] == len(FEATURE_NAMES)
-    ahead = table.half_rollout if grade == HALF else np.zeros((len(table), _ROLLOUT))
-    features = np.concatenate([ahead, table.features[:, _ROLLOUT:]], axis=1)
-    return replace(table, features=features, valid=table.valid.astype(bool) & np.isfinite(ahead).all(axis=1))
-
-
-def grades_of(table: ScoreTable, grade: str = FULL) -> tuple[str, ...]:
-    """The grades that can be fitted on a table that was scored at `grade`; a table without half rollouts lacks grade half."""
-    if grade != FULL:
-        return (grade,)
-    return GRADES if np.isfinite(table.half_rollout).any() else (FULL, LIGHT)

@@ -15,12 +15,16 @@ from donkey_aicc.calibration.base import (
 )
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.stored import number
 
 _W_MAX, _OFFSET_MAX = 20.0, 10.0
 
 
 class Shrinkage(Calibrator):
-    """confidence = (1 - alpha) p + alpha / 2, alpha = sigmoid(a rho + b delta + c), a, b >= 0, shared by all horizons."""
+    """confidence = (1 - alpha) p + alpha / 2, alpha = sigmoid(a rho + b delta + c), a, b >= 0, shared by all horizons.
+
+    alpha is in (0, 1) and rises with every score: the confidence rises with p and moves towards 1/2 without passing it.
+    """
 
     kind = "shrinkage"
 
@@ -72,8 +76,8 @@ class Shrinkage(Calibrator):
         return {"weights": dict(self.weights), "offset": self.offset}
 
     def load_parameters(self, stored: dict[str, Any]) -> None:
-        self.weights = {name: float(stored["weights"][name]) for name in self.score_names}
-        self.offset = float(stored["offset"])
+        self.weights = {name: number(f"the weight of {name}", stored["weights"][name], 0.0, _W_MAX) for name in self.score_names}
+        self.offset = number("the offset of the shrinkage", stored["offset"], -_OFFSET_MAX, _OFFSET_MAX)
 
 
 class _Problem:

@@ -23,6 +23,7 @@ from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import ScoreStatistics
+from donkey_aicc.stored import array, by_horizon, number
 
 T_MIN, T_MAX = 0.1, 20.0
 
@@ -80,17 +81,10 @@ def by_text(values: dict[int, float]) -> dict[str, float]:
     return {str(horizon): value for horizon, value in values.items()}
 
 
-def by_horizon(stored: dict[str, float]) -> dict[int, float]:
-    return {int(horizon): float(value) for horizon, value in stored.items()}
-
-
-def stored_temperatures(stored: dict[str, float]) -> dict[int, float]:
-    """horizon -> T_k, each in the range that a fit can give."""
-    temperatures = by_horizon(stored)
-    for horizon, value in temperatures.items():
-        if not T_MIN <= value <= T_MAX:
-            raise AiccError(f"the temperature of horizon {horizon} must be in {T_MIN:g}..{T_MAX:g}, got {value:g}")
-    return temperatures
+def stored_temperatures(stored: Any) -> dict[int, float]:
+    """horizon -> T_k > 0, each in the range that a fit can give: sigmoid(logit(p) / T) rises with p."""
+    given = by_horizon("temperatures", stored)
+    return {horizon: number(f"the temperature of horizon {horizon}", value, T_MIN, T_MAX) for horizon, value in given.items()}
 
 
 Mix = tuple[float, float, float]
@@ -149,8 +143,14 @@ class EnsembleTemperature(TemperatureScaling):
         return super().parameters() | {"mixes": {str(horizon): list(mix) for horizon, mix in self.mixes.items()}}
 
     def load_parameters(self, stored: dict[str, Any]) -> None:
+        """Weights >= 0 that add up to 1 keep what rises rising, and within 0..1."""
         super().load_parameters(stored)
-        self.mixes = {int(k): (float(a), float(b), float(c)) for k, (a, b, c) in stored["mixes"].items()}
+        self.mixes = {}
+        for horizon, mix in by_horizon("mixes", stored["mixes"]).items():
+            scaled, raw, undecided = array(f"the mix of horizon {horizon}", mix, 0.0, 1.0).tolist()
+            if abs(scaled + raw + undecided - 1.0) > 1e-6:
+                raise AiccError(f"the mix of horizon {horizon} must add up to 1, got {scaled + raw + undecided:g}")
+            self.mixes[horizon] = (scaled, raw, undecided)
 
 
 DAC_WEIGHT = 2.0
@@ -158,7 +158,7 @@ APPENDIX, AUTHORS = "dac", "density"  # scores: d / (mu + 2 sigma) and (d - mu) 
 
 
 class DensityAwareCalibration(TemperatureScaling):
-    """T_eff = T_k exp(2 s), s = normalised mean distance to the 10 nearest calibration features."""
+    """T_eff = T_k exp(2 s), s >= 0 the normalised mean distance to the 10 nearest calibration features: it only ever heats."""
 
     kind = "dac"
 

@@ -124,12 +124,16 @@ def load_monitor(car: Assembly) -> Monitor | None:
     """The models that AICC_BUNDLE names; None without one."""
     if car.config.bundle is None:
         return None
+    from donkey_aicc.alarm.can_speak import check_can_speak
     from donkey_aicc.nets.runtime import BundleFolder, open_runtime
 
     config, path = car.config, bundle_path(car.config.bundle)
     bundle = BundleFolder.open(path)
     runtime = open_runtime(path, config.runtime, config.scorer_threads, config.control_threads)
     calibrators = _calibrators(bundle, config)
+    for calibrator in calibrators:
+        if calibrator.alarm is not None:
+            check_can_speak(calibrator.alarm, runtime)
     grades = [calibrator.settings for calibrator in calibrators] or [_settings_without_calibrator(config, bundle)]
     grade, said = _start_at(car, runtime, grades)
     number = [settings.grade for settings in grades].index(grade)

@@ -72,19 +72,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_folder(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
-    from donkey_aicc.calibration.calibrator_file import weights_fingerprint
     from donkey_aicc.errors import ConfigError
     from donkey_aicc.evaluation.report import load_scores
 
     if args.nominal or args.ood:
         raise ConfigError("--scores-dir replaces --nominal and --ood; give one or the other")
-    return load_scores(args.scores_dir, weights_fingerprint(bundle))
+    return load_scores(args.scores_dir, bundle.manifest.fingerprint)
 
 
 def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     """Score everything that `calibrate` has not, and keep the tables: scoring them may take hours, evaluating them minutes."""
     from donkey_aicc.calibration.augmented_drives import build_augmented
-    from donkey_aicc.calibration.calibrator_file import score_settings, weights_fingerprint
+    from donkey_aicc.calibration.calibrator_file import score_settings
     from donkey_aicc.calibration.score_cache import score_once
     from donkey_aicc.errors import ConfigError
     from donkey_aicc.evaluation.figures.fault_figures import SHEET_NAME as CONTACT_SHEET
@@ -107,7 +106,7 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     write_atomic(folder / CONTACT_SHEET, contact_sheet(test, ood))
     save_scores(
         folder,
-        weights_fingerprint(bundle),
+        bundle.manifest.fingerprint,
         # First, because it finds a predictor that is too weak to set severities by.
         augmented=build_augmented(bundle, calibration, settings, args.seed, workers, args.d_aug_frames, score=score).table,
         calibration=scored("calibration drives", calibration),

@@ -1,5 +1,7 @@
 """manifest.json of a bundle: what the weights are, what they were made of, how good they are. Readable without torch."""
 
+import hashlib
+import json
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import UnionType
@@ -14,7 +16,9 @@ MANIFEST = "manifest.json"
 KIND = "donkey_aicc bundle"
 SCHEMA_VERSION = 1
 WEIGHT_FILES = {"vae": "vae.safetensors", "dynamics": "dynamics.safetensors", "safety": "safety.safetensors"}
-CALIBRATOR = "calibrator.json"
+CALIBRATOR, NOMINAL = "calibrator.json", "nominal.npz"  # the second: nominal rows that the first was fitted on
+# What changes the meaning of a bundle's numbers; the other fields are for people.
+_MEANING = ("horizons", "action_stats", "image_size", "context", "tau", "cte_centre", "lane_half_width", "predictor", "lags")
 MOST_FRAMES = 10_000
 CONTEXT = 100  # frames of history that the scores look at
 SINGLE, HISTORY, NO_PREDICTOR = "single", "history", "none"  # kinds of safety predictor
@@ -46,6 +50,7 @@ class Manifest:
     files: dict[str, dict[str, Any]] = field(default_factory=dict)  # name -> sha256, bytes, dtype
     onnx: dict[str, dict[str, Any]] = field(default_factory=dict)  # files of `donkey-aicc export` -> sha256, bytes
     kind: str = KIND
+    meaning: str = ""  # `fingerprint` when it was written
     schema_version: int = SCHEMA_VERSION
     package_version: str = donkey_aicc.__version__
 
@@ -69,8 +74,15 @@ class Manifest:
         """Whether the bundle can run without torch."""
         return bool(self.onnx)
 
+    @property
+    def fingerprint(self) -> str:
+        """One hash over the weights of all nets and everything else that changes what their numbers mean."""
+        means: dict[str, Any] = {name: getattr(self, name) for name in _MEANING}
+        means["files"] = {name: entry.get("sha256") for name, entry in self.files.items()}
+        return hashlib.sha256(json.dumps(means, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"meaning": self.fingerprint}
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -99,6 +111,8 @@ def read_manifest(path: str | Path) -> Manifest:
     _check_kinds(folder, manifest)
     _check_files_listed(folder, manifest)
     _check_frames(folder, manifest)
+    if manifest.meaning != manifest.fingerprint:
+        raise AiccError(f"{folder / MANIFEST} was changed by hand or damaged: what it means is not what was saved; copy it again")
     return manifest
 
 

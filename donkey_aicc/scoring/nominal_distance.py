@@ -1,9 +1,5 @@
-"""How far a frame is from nominal: from the cloud of feature vectors, and from the nearest calibration frames.
+"""How far a frame is from the cloud of nominal feature vectors, by a mean and spread that still hold on the next drive."""
 
-Both are normalised by a nominal mean and spread that still hold on the next drive, from as few drives as there are.
-"""
-
-import base64
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +53,23 @@ def too_few_drives(drives: int) -> str:
     return f"{drives} calibration drives: {stretched}; with {ENOUGH_DRIVES} or more the scores become sharper"
 
 
+# How far a stored mean and spread may be from those of a sample of the same nominal drives: a held-out drive lies further out, a
+# spread is widened for few drives (`_WIDEST`), and a hundred rows do not say more. Beyond it an anomaly would never be seen.
+_MOST_SPREADS = 2 * _WIDEST
+_MOST_MEANS = 4.0
+
+
+def check_scale(name: str, mu: float, sigma: float, values: np.ndarray) -> None:
+    """values: (n,) of nominal rows. Raise unless mu and sigma could have been measured on rows like these."""
+    if not (np.isfinite([mu, sigma]).all() and sigma > 0.0):
+        raise AiccError(f"{name}: mu and sigma must be finite, sigma > 0, got {mu:g} and {sigma:g}")
+    largest, spread = float(np.abs(values).max()), float(values.std())
+    if abs(mu) > _MOST_MEANS * largest + 1e-9:
+        raise AiccError(f"{name}: mu must fit the nominal rows beside it, whose largest value is {largest:.4g}, got {mu:.4g}")
+    if sigma > _MOST_SPREADS * spread + spread_floor(mu, 0.0):
+        raise AiccError(f"{name}: sigma must fit the nominal rows beside it, whose spread is {spread:.4g}, got {sigma:.4g}")
+
+
 ALPHA = 2.0  # a score of 1 stands ALPHA nominal standard deviations above the nominal mean
 _DEGENERATE = 1e-9  # a spread below this share of the feature's size is rounding noise
 
@@ -64,6 +77,9 @@ _DEGENERATE = 1e-9  # a spread below this share of the feature's size is roundin
 def spread_floor(mean: float, sigma: float) -> float:
     """A spread to divide by: the measured one, or a thousandth of the mean when nothing varied."""
     return max(sigma, 1e-3 * abs(mean), 1e-12)
+
+
+MOST_INVERSE = 1e15  # with larger ones no eigenvalue can be found
 
 
 @dataclass(frozen=True)
@@ -136,96 +152,36 @@ class MahalanobisScore:
         arrays = {name: np.array(stored[name], dtype=np.float64) for name in ("mean", "scale", "inverse")}
         return cls(**arrays, mu=float(stored["mu"]), sigma=float(stored["sigma"]))
 
+    def check(self, name: str) -> None:
+        """Raise unless this is a distance: finite, sizes that belong together, never negative."""
+        size = self.mean.size
+        shapes = (self.mean.shape, self.scale.shape, self.inverse.shape)
+        if shapes != ((size,), (size,), (size, size)):
+            raise AiccError(f"{name} has shapes {shapes} that do not belong together")
+        for part in ("mean", "scale", "inverse", "mu", "sigma"):
+            if not np.isfinite(getattr(self, part)).all():
+                raise AiccError(f"{name}.{part} must be finite")
+        if not (self.scale > 0).all() or not self.sigma > 0:
+            raise AiccError(f"{name}: scale and sigma must be > 0, got {self.scale.min():g} and {self.sigma:g}")
+        largest = np.abs(self.inverse).max(initial=0.0)
+        if not largest <= MOST_INVERSE:
+            raise AiccError(f"{name}.inverse must hold numbers up to {MOST_INVERSE:g}, got {largest:g}")
+        least = np.linalg.eigvalsh((self.inverse + self.inverse.T) / 2.0).min() if size else 0.0
+        if least < -1e-6 * max(1.0, largest):
+            raise AiccError(f"{name}.inverse must give distances >= 0, its least eigenvalue is {least:.3g}")
 
-NEIGHBOURS = 10
-MAX_REFERENCES = 1000
-_FLOAT16_MAX = 6e4
-_CHUNK = 4096
+    def check_nominal(self, name: str, x: np.ndarray) -> None:
+        """x: (n, D) nominal rows. Raise unless the cloud lies where they do, and sees every direction in which they vary.
 
-
-@dataclass(frozen=True)
-class FeatureDensity:
-    """Mean Euclidean distance to the k nearest reference features.
-
-    At test time no reference comes from the sequence being driven. So mu and sigma are measured the same way: every
-    calibration frame looks for neighbours in the other sequences only (neighbouring frames are almost copies).
-    """
-
-    references: np.ndarray  # (R, F) float32, already rounded to float16 so that storing them changes nothing
-    neighbours: int
-    mu: float
-    sigma: float
-
-    @classmethod
-    def fit(
-        cls,
-        features: np.ndarray,
-        sequence: np.ndarray,
-        neighbours: int = NEIGHBOURS,
-        max_references: int = MAX_REFERENCES,
-        seed: int = 0,
-    ) -> "FeatureDensity":
-        """features: (N, F) of calibration frames; sequence: (N,) their sequence ids."""
-        rng = np.random.default_rng(seed)
-        chosen = np.sort(rng.permutation(len(features))[:max_references])
-        references = _rounded(features[chosen])
-        own = sequence[chosen]
-        probes = np.sort(rng.permutation(len(features))[: 4 * max_references])
-        distances = []
-        for name in dict.fromkeys(sequence[probes].tolist()):
-            others = references[own != name]
-            if len(others):
-                distances.append(_mean_distance(features[probes[sequence[probes] == name]], others, neighbours))
-        if not distances:  # one sequence only: leave out nothing but the frame itself
-            distances.append(_mean_distance(references, references, neighbours + 1) * (neighbours + 1) / neighbours)
-        pooled = np.concatenate(distances)
-        mu, sigma = float(pooled.mean()), float(pooled.std())
-        return cls(references, neighbours, mu, spread_floor(mu, sigma))
-
-    def distance(self, features: np.ndarray) -> np.ndarray:
-        """(N, F) -> (N,) mean distance to the nearest references."""
-        return _mean_distance(features, self.references, self.neighbours)
-
-    def normalised(self, features: np.ndarray) -> np.ndarray:
-        """(N, F) -> (N,) (distance - mu) / (2 sigma), unclipped, like the other anomaly scores."""
-        return self.from_distance(self.distance(features))
-
-    def from_distance(self, distance: np.ndarray) -> np.ndarray:
-        return (distance - self.mu) / (ALPHA * self.sigma)
-
-    def dac_from_distance(self, distance: np.ndarray) -> np.ndarray:
-        """DAC's own normalisation: distance / (mu + 2 sigma), unclipped."""
-        return distance / (self.mu + ALPHA * self.sigma)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "references_float16_base64": base64.b64encode(self.references.astype("<f2").tobytes()).decode(),
-            "shape": list(self.references.shape),
-            "neighbours": self.neighbours,
-            "mu": self.mu,
-            "sigma": self.sigma,
-        }
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "FeatureDensity":
-        raw = np.frombuffer(base64.b64decode(stored["references_float16_base64"]), dtype="<f2")
-        references = raw.reshape(stored["shape"]).astype(np.float32)
-        return cls(references, int(stored["neighbours"]), float(stored["mu"]), float(stored["sigma"]))
-
-
-def _rounded(features: np.ndarray) -> np.ndarray:
-    return np.clip(features, -_FLOAT16_MAX, _FLOAT16_MAX).astype(np.float16).astype(np.float32)
-
-
-def _mean_distance(features: np.ndarray, references: np.ndarray, neighbours: int) -> np.ndarray:
-    """(N, F), (R, F) -> (N,). Chunked, so that the N x R distances never stand in memory at once."""
-    features = np.atleast_2d(np.asarray(features, dtype=np.float32))
-    neighbours = min(neighbours, len(references))
-    squared_references = (references * references).sum(axis=1)
-    result = np.empty(len(features))
-    for start in range(0, len(features), _CHUNK):
-        part = features[start : start + _CHUNK]
-        squared = (part * part).sum(axis=1)[:, None] + squared_references - 2.0 * (part @ references.T)
-        nearest = np.partition(squared, neighbours - 1, axis=1)[:, :neighbours]
-        result[start : start + _CHUNK] = np.sqrt(np.maximum(nearest, 0.0)).mean(axis=1)
-    return result
+        The inverse of a covariance of D standardised features has no eigenvalue below about 1 / D.
+        """
+        self.check(name)
+        standard = self.standardised(x)
+        varies = x.std(axis=0) > _DEGENERATE * np.maximum(np.abs(x.mean(axis=0)), 1.0)
+        middle, spread = np.abs(standard.mean(axis=0)), standard.std(axis=0)
+        if (middle[varies] > 1.0).any() or (spread[varies] < 0.2).any() or (spread[varies] > 5.0).any():
+            raise AiccError(f"{name}: mean and scale must be those of the nominal rows beside it")
+        seen = self.inverse[np.ix_(varies, varies)]
+        if varies.any() and np.linalg.eigvalsh((seen + seen.T) / 2.0).min() < 0.1 / varies.sum():
+            raise AiccError(f"{name}.inverse must see every direction in which nominal rows vary")
+        check_scale(name, self.mu, self.sigma, self.distance(x))

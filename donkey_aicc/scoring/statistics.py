@@ -10,14 +10,8 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import DAMAGE, AiccError
-from donkey_aicc.scoring.nominal_distance import (
-    ALPHA,
-    MAX_REFERENCES,
-    FeatureDensity,
-    MahalanobisScore,
-    next_drive_spread,
-    spread_floor,
-)
+from donkey_aicc.scoring.feature_density import MAX_REFERENCES, FeatureDensity
+from donkey_aicc.scoring.nominal_distance import ALPHA, MahalanobisScore, check_scale, next_drive_spread, spread_floor
 from donkey_aicc.scoring.score_table import ScoreTable
 
 # Everything of our own (log_rho, delta_held_out, control, latent, tta_spread) has mean and spread from held-out drives, widened
@@ -65,7 +59,7 @@ class ScoreStatistics:
     latent_mean: MahalanobisScore | None
     spread: Normaliser | None
     density: FeatureDensity | None
-    control: MahalanobisScore | None = None  # of the nine features that need no dynamics net; files before the grades lack it
+    control: MahalanobisScore | None = None  # of the nine features that need no dynamics net
 
     @classmethod
     def fit(
@@ -158,6 +152,24 @@ class ScoreStatistics:
         """Clipped dynamics score of one frame's 12 features."""
         return _clipped(self.dynamics.normalised(features))
 
+    def check_nominal(self, sample: ScoreTable) -> None:
+        """Raise unless these numbers could have been measured on drives like the sample's: else an anomaly might never show."""
+        for name, values in (("rho_raw", sample.rho_raw), ("spread", sample.tta_spread.mean(axis=1))):
+            part = getattr(self, name)
+            if part is not None:
+                check_scale(f"score statistics: {name}", part.mu, part.sigma, values)
+        rows = {
+            "log_rho": np.log(np.maximum(sample.rho_raw, _RHO_MIN))[:, None],
+            "dynamics": sample.features,
+            "dynamics_held_out": sample.features,
+            "latent_mean": sample.latent,
+            "control": sample.features[:, CONTROL_FEATURES],
+            "density": sample.cnn_features,
+        }
+        for name, x in rows.items():
+            if getattr(self, name) is not None:
+                getattr(self, name).check_nominal(f"score statistics: {name}", np.asarray(x, dtype=np.float64))
+
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and lists only."""
         parts = {name: getattr(self, name) for name in _PARTS}
@@ -167,7 +179,6 @@ class ScoreStatistics:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "ScoreStatistics":
         try:
-            stored = {"control": None} | stored
             parts: dict[str, Any] = {name: None if stored[name] is None else load(stored[name]) for name, load in _PARTS.items()}
             return cls(regularisation=float(stored["regularisation"]), rows=int(stored["rows"]), **parts)
         except DAMAGE as error:

@@ -169,9 +169,9 @@ def test_json_and_what_it_refuses(model):
     again = AlarmModel.from_json(stored)
     assert again.danger == model.danger and np.array_equal(again.hazard.weights, model.hazard.weights)
     for change, words in (
-        ({"danger": {"value": float("nan"), "promise": 0.1, "pieces": 3, "aim": 0.1}}, "threshold for danger must be > 0"),
-        ({"danger": {"value": 1e30, "promise": 0.1, "pieces": 3, "aim": 0.1}}, "threshold for danger must be > 0 and at most"),
-        ({"hazard_unit": 1e30}, "hazard unit must be > 0 and at most"),
+        ({"danger": {"value": float("nan"), "promise": 0.1, "pieces": 3, "aim": 0.1}}, "threshold must be a number in"),
+        ({"danger": {"value": 1e30, "promise": 0.1, "pieces": 3, "aim": 0.1}}, "threshold must be a number in"),
+        ({"hazard_unit": 1e30}, "hazard unit must be a number in 0.5..30"),
         (
             {
                 "scales": {
@@ -181,13 +181,13 @@ def test_json_and_what_it_refuses(model):
                     "signs": {"light": {"middle": 0.0, "above": 1e30, "below": 1.0}},
                 }
             },
-            "all up to 1000",
+            "must be a number in 1e-09",
         ),
-        ({"watch": {"value": 900.0, "promise": 0.1, "pieces": 3, "aim": 0.1}}, "watch must not begin after danger"),
-        ({"stop_hazard": 2.0}, "stop_hazard must be in 0..1"),
+        ({"watch": {"value": 900.0, "promise": 0.3, "pieces": 3, "aim": 0.1}}, "watch must not begin after danger"),
+        ({"stop_hazard": 2.0}, "stop_hazard must be a number in 0..0.9"),
         ({"hazard_unit": 0.0}, "hazard unit"),
         ({"reaction": [1.0]}, "reaction must be"),
-        ({"piece": {"frames": 0, "seconds": 15.0, "lap": False}}, "must have frames"),
+        ({"piece": {"frames": 0, "seconds": 15.0, "lap": False}}, "frames of an alarm's piece"),
         ({"checked": {"moon": 1}}, "damaged"),
         (
             {
@@ -198,9 +198,10 @@ def test_json_and_what_it_refuses(model):
                     "signs": {"light": {"middle": 0.0, "above": -1.0, "below": 1.0}},
                 }
             },
-            "ranges above 0",
+            "must be a number in 1e-09",
         ),
         ({"scales": {"cloud": None, "frames": 300, "pieces": 2, "signs": {"moon": {}}}}, "damaged"),
+        ({"danger": {"value": 1.0, "promise": 0.001, "pieces": 3, "aim": 0.1}}, "promise of an alarm's threshold must be"),
         ({"hazard": 3}, "damaged"),
     ):
         with pytest.raises(AiccError, match=words):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from donkey_aicc.calibration.calibrator_file import fitted_grades, load_calibrator, save_calibrator, score_settings
+from donkey_aicc.calibration.calibrator_file import fitted_grades, load_calibrator, meaning_of, save_calibrator, score_settings
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
@@ -16,6 +16,8 @@ from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.scoring.settings import ScoreSettings
 from tests.synthetic_scores import synthetic_table
+
+NOMINAL = synthetic_table(np.random.default_rng(0))
 
 
 def make_bundle(folder, seed):
@@ -32,20 +34,20 @@ def bundle(tmp_path_factory):
 
 @pytest.fixture
 def calibrator():
-    return make_calibrator("temperature").fit(synthetic_table(np.random.default_rng(0)))
+    return make_calibrator("temperature").fit(NOMINAL)
 
 
 def test_comes_back_as_it_was(bundle, calibrator):
-    save_calibrator(bundle, calibrator, {"method": "temperature"})
+    save_calibrator(bundle, calibrator, {"method": "temperature"}, NOMINAL)
     p = np.linspace(0.05, 0.95, 7)
     np.testing.assert_array_equal(load_calibrator(bundle).calibrate(p, {}, 10), calibrator.calibrate(p, {}, 10))
 
 
 def test_another_bundles_calibrator_is_refused(tmp_path, bundle, calibrator):
     other = make_bundle(tmp_path / "other", 1)
-    save_calibrator(bundle, calibrator, {})
+    save_calibrator(bundle, calibrator, {}, NOMINAL)
     other.calibrator_path.write_bytes(bundle.calibrator_path.read_bytes())
-    with pytest.raises(AiccError, match="other weights; make it again with: donkey-aicc calibrate"):
+    with pytest.raises(AiccError, match="other weights or another manifest; make it again with: donkey-aicc calibrate"):
         load_calibrator(other)
 
 
@@ -53,14 +55,15 @@ def test_missing_and_damaged_files_say_what_to_do(bundle, calibrator):
     bundle.calibrator_path.unlink(missing_ok=True)
     with pytest.raises(AiccError, match="has no calibrator; make it again with: donkey-aicc calibrate"):
         load_calibrator(bundle)
-    save_calibrator(bundle, calibrator, {})
+    save_calibrator(bundle, calibrator, {}, NOMINAL)
     text = bundle.calibrator_path.read_text()
     bundle.calibrator_path.write_text(text[: len(text) // 2])
     with pytest.raises(AiccError, match="is damaged"):
         load_calibrator(bundle)
     stored = json.loads(text)
-    for grades, complaint in (({"full": {"kind": "surprise"}}, "surprise"), ([], "grades is not a table")):
-        bundle.calibrator_path.write_text(json.dumps(stored | {"grades": grades}))
+    for grades, complaint in (({"full": {"name": "surprise"}}, "surprise"), ([], "grades is not a table")):
+        changed = stored | {"grades": grades}
+        bundle.calibrator_path.write_text(json.dumps(changed | {"meaning": meaning_of(changed)}))
         with pytest.raises(AiccError, match=complaint):
             load_calibrator(bundle)
 
@@ -69,7 +72,7 @@ def test_every_grade_has_its_own_calibrator_and_settings(bundle, calibrator):
     settings = ScoreSettings(samples=12, rollout_steps=30, seed=3)
     light = make_calibrator("temperature").fit(synthetic_table(np.random.default_rng(1)))
     calibrator.settings, light.settings = settings, settings.at_grade("light")
-    save_calibrator(bundle, [light, calibrator], {})
+    save_calibrator(bundle, [light, calibrator], {}, NOMINAL)
     assert fitted_grades(bundle) == ("full", "light")
     assert load_calibrator(bundle).settings == score_settings(bundle) == settings
     again = load_calibrator(bundle, "light")
@@ -78,14 +81,14 @@ def test_every_grade_has_its_own_calibrator_and_settings(bundle, calibrator):
         load_calibrator(bundle, "half")
     with pytest.raises(AiccError, match="grade must be one of full, half, light"):
         load_calibrator(bundle, "heavy")
-    save_calibrator(bundle, [light], {})
+    save_calibrator(bundle, [light], {}, NOMINAL)
     assert load_calibrator(bundle).settings == score_settings(bundle) == light.settings  # the best that there is
 
 
 def test_settings_that_are_not_understood_are_refused(bundle, calibrator):
-    save_calibrator(bundle, calibrator, {})
+    save_calibrator(bundle, calibrator, {}, NOMINAL)
     stored = json.loads(bundle.calibrator_path.read_text())
     stored["grades"]["full"]["settings"]["colour"] = 1
-    bundle.calibrator_path.write_text(json.dumps(stored))
+    bundle.calibrator_path.write_text(json.dumps(stored | {"meaning": meaning_of(stored)}))
     with pytest.raises(AiccError, match="score settings must be a table with context"):
         load_calibrator(bundle)

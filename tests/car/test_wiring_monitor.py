@@ -20,8 +20,8 @@ from donkey_aicc.nets.vision_pilot import VisionPilot
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionButtons
-from donkey_aicc.scoring.statistics import Normaliser
-from tests.monitor_under_test import CONTEXT, HORIZONS, add_calibrator, make_bundle
+from donkey_aicc.scoring.statistics import ScoreStatistics
+from tests.monitor_under_test import CONTEXT, HORIZONS, add_calibrator, make_bundle, nominal_table
 
 
 @pytest.fixture
@@ -130,8 +130,10 @@ def test_monitor_with_and_without_a_calibrator(tmp_path, monitor_bundle):
 
 def test_a_record_holds_the_scores_that_its_confidence_was_made_of(tmp_path, monitor_bundle):
     calibrator = add_calibrator(monitor_bundle)
-    calibrator.statistics = replace(calibrator.statistics, rho_raw=Normaliser(0.0, 1.0))  # wide: rho moves and is not clipped
-    save_calibrator(BundleFolder.open(monitor_bundle), calibrator, {})
+    nominal = nominal_table()
+    nominal = replace(nominal, rho_raw=np.abs(np.random.default_rng(0).normal(size=len(nominal))))  # wide: rho moves, unclipped
+    calibrator.statistics = ScoreStatistics.fit(nominal)
+    save_calibrator(BundleFolder.open(monitor_bundle), calibrator, {}, nominal)
     cfg = settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), AICC_SCORER_THREADED=False)
     vehicle, _, _ = make_car(cfg)
     judge, rhos = AnomalyCalibrator(calibrator, HORIZONS, max_age_s=60.0), set()

@@ -13,7 +13,7 @@ from donkeycar.parts.tub_v2 import Tub
 
 from donkey_aicc.calibration import augmented_drives, calibrating
 from donkey_aicc.calibration.calibrating import fit_calibrator
-from donkey_aicc.calibration.calibrator_file import save_calibrator, weights_fingerprint
+from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.cli import main
 from donkey_aicc.evaluation.report import load_scores
 from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
@@ -90,7 +90,7 @@ def world(tmp_path_factory, tables):
     save_bundle(folder / "bundle", nets, Manifest(list(HORIZONS), stats, context=CONTEXT, tau=TAU, split=split))
     settings = ScoreSettings(samples=2, context=CONTEXT)
     fitted, _ = fit_calibrator(tables.calibration, tables.augmented, "tta_rho_delta", settings=settings)
-    save_calibrator(Bundle.load(folder / "bundle"), fitted, {})
+    save_calibrator(Bundle.load(folder / "bundle"), fitted, {}, tables.calibration)
     return folder
 
 
@@ -126,7 +126,7 @@ def test_from_tubs_to_a_report_with_its_scores_beside_it(world, tmp_path, capsys
         "figures",
         "scores",
     }
-    kept = load_scores(tmp_path / "report" / "scores", weights_fingerprint(Bundle.load(world / "bundle")))
+    kept = load_scores(tmp_path / "report" / "scores", Bundle.load(world / "bundle").manifest.fingerprint)
     assert kept.marked and len(kept.test) == 2 * FRAMES
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.calibration.calibrating import fit_calibrator
-from donkey_aicc.calibration.calibrator_file import save_calibrator, weights_fingerprint
+from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.cli import main
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.input_checks import as_protocol, check_drives, protocol_paths
@@ -107,12 +107,12 @@ def test_command_writes_a_report_from_a_score_folder(bundle, tables, tmp_path, c
     ]
     bundle.calibrator_path.unlink(missing_ok=True)
     assert main(arguments) == 2 and "has no calibrator" in capsys.readouterr().err
-    save_calibrator(bundle, fit_calibrator(tables.calibration, tables.augmented, "tta_rho_delta")[0], {})
+    save_calibrator(bundle, fit_calibrator(tables.calibration, tables.augmented, "tta_rho_delta")[0], {}, tables.calibration)
     assert main(arguments) == 2 and "no folder with score tables" in capsys.readouterr().err
     ood = {"dark": tables.ood["dark"]}
     save_scores(
         tmp_path / "scores",
-        weights_fingerprint(bundle),
+        bundle.manifest.fingerprint,
         calibration=tables.calibration,
         augmented=tables.augmented,
         test=tables.test,

@@ -16,7 +16,7 @@ from donkey_aicc.nets.vision_pilot import save_pilot
 from donkey_aicc.replay.movie import write_movie
 from donkey_aicc.replay.read_run import read_run
 from donkey_aicc.training.exact_resume import Position, save_checkpoint
-from tests.monitor_under_test import add_calibrator, make_bundle
+from tests.monitor_under_test import add_calibrator, make_bundle, nominal_table
 from tests.replay.recorded_tub import write_tub
 from tests.synthetic_scores import synthetic_table
 
@@ -50,7 +50,7 @@ def calibrator(folder):
     if not bundle.exists():
         make_bundle(bundle)
     fitted = add_calibrator(bundle)
-    save_calibrator(Bundle.load(bundle), fitted, {"note": "x" * 5000})
+    save_calibrator(Bundle.load(bundle), fitted, {"note": "x" * 5000}, nominal_table())
 
 
 WRITERS = {
