@@ -207,7 +207,7 @@ def test_json_and_what_it_refuses(model):
         with pytest.raises(AiccError, match=words):
             AlarmModel.from_json({**stored, **change})
     for key, value, words in (
-        ("weights", {**stored["hazard"]["weights"], "light": -0.1}, "must not fall as light rises"),
+        ("weights", {**stored["hazard"]["weights"], "light": -0.1}, "weight of light must be a number in 0..30"),
         ("offsets", [0.0, -1.0, -2.0], "must not fall with the horizon"),
         ("offsets", [0.0], "offsets of shape"),
     ):

@@ -20,7 +20,7 @@ from donkey_aicc.nets.vision_pilot import VisionPilot
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionButtons
-from donkey_aicc.scoring.statistics import ScoreStatistics
+from donkey_aicc.scoring.statistics import Normaliser, ScoreStatistics
 from tests.monitor_under_test import CONTEXT, HORIZONS, add_calibrator, make_bundle, nominal_table
 
 
@@ -132,7 +132,7 @@ def test_a_record_holds_the_scores_that_its_confidence_was_made_of(tmp_path, mon
     calibrator = add_calibrator(monitor_bundle)
     nominal = nominal_table()
     nominal = replace(nominal, rho_raw=np.abs(np.random.default_rng(0).normal(size=len(nominal))))  # wide: rho moves, unclipped
-    calibrator.statistics = ScoreStatistics.fit(nominal)
+    calibrator.statistics = replace(ScoreStatistics.fit(nominal), rho_raw=Normaliser(0.0, 1.0))
     save_calibrator(BundleFolder.open(monitor_bundle), calibrator, {}, nominal)
     cfg = settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), AICC_SCORER_THREADED=False)
     vehicle, _, _ = make_car(cfg)

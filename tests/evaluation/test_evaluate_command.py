@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -90,7 +91,12 @@ def world(tmp_path_factory, tables):
     save_bundle(folder / "bundle", nets, Manifest(list(HORIZONS), stats, context=CONTEXT, tau=TAU, split=split))
     settings = ScoreSettings(samples=2, context=CONTEXT)
     fitted, _ = fit_calibrator(tables.calibration, tables.augmented, "tta_rho_delta", settings=settings)
-    save_calibrator(Bundle.load(folder / "bundle"), fitted, {}, tables.calibration)
+    columns = np.isin(tables.calibration.horizons, HORIZONS)
+    of_bundle = {
+        name: getattr(tables.calibration, name)[:, columns] for name in ("p_safe", "p_tta", "tta_spread", "mc_dropout", "labels")
+    }
+    nominal = replace(tables.calibration, horizons=np.array(HORIZONS), **of_bundle)
+    save_calibrator(Bundle.load(folder / "bundle"), fitted, {}, nominal)
     return folder
 
 
