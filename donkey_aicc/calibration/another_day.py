@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm
 from donkey_aicc.alarm.pieces import piece_numbers
 from donkey_aicc.alarm.table_alarm import check_on
-from donkey_aicc.calibration.score_cache import table_at
+from donkey_aicc.scoring.lower_grades import table_at
 from donkey_aicc.scoring.score_table import ScoreTable, concatenate
 from donkey_aicc.scoring.settings import LIGHT
 from donkey_aicc.scoring.statistics import ScoreStatistics
