@@ -57,9 +57,9 @@ def changed(stored: dict, path: str, value) -> dict:
         ("parameters.temperatures", {"1": 0.1, "5": 0.1}, "how sure it is must be at most 0.15 above the truth"),
         ("settings.grade", "light", "was fitted at grade light"),
         ("alarm.watch.value", 5000.0, "threshold must be a number in"),
-        ("alarm.danger.drives", -5, "drives of an alarm's threshold must be a whole number"),
+        ("alarm.danger.pieces", -5, "pieces of an alarm's threshold must be a number"),
         ("alarm.danger.promise", 1e-9, "promise of an alarm's threshold must be a number in 0.1"),
-        ("alarm.strict", "no", "strict must be true or false, got 'no'"),
+        ("uses_tta", "no", "uses_tta must be true or false, got 'no'"),
         ("alarm.stop_hazard", 1.0, "stop_hazard must be a number in 0..0.9"),
         ("alarm.hazard_unit", 1e3, "hazard unit must be a number in 0.5..30"),
         (
