@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "donkey_aicc"
 
 LAYERS = (
-    ("errors", "untrusted", "files", "progress", "channels", "resources", "limits", "plugins", "workers"),
+    ("errors", "untrusted", "stored", "files", "progress", "channels", "resources", "limits", "plugins", "workers"),
     ("nets", "faults"),
     ("scoring", "simulator", "web"),
     ("tubs", "alarm", "calibration"),
@@ -23,6 +23,7 @@ LAYERS = (
 # Within a layer only these: importer -> imported.
 SIBLINGS = {
     "untrusted": {"errors"},
+    "stored": {"errors"},
     "workers": {"plugins"},
     "files": {"errors", "untrusted"},
     "resources": {"errors"},
