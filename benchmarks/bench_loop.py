@@ -26,7 +26,7 @@ from typing import Any
 
 from donkey_aicc.car.bundles import bundle_path
 from donkey_aicc.car.install_parts import create_car
-from donkey_aicc.nets.runtime import BundleFolder
+from donkey_aicc.nets.bundle import Bundle
 
 RATE_HZ = 20
 WARM_UP_TICKS = 2 * RATE_HZ  # libraries set themselves up in the first ones; counted apart
@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument("--drives", default="idle,video,hog", help="which of idle, video and hog (default all)")
     args = parser.parse_args()
     bundle = bundle_path(args.bundle)
-    if not BundleFolder.open(bundle).calibrator_path.is_file():
+    if not Bundle.open(bundle).calibrator_path.is_file():
         raise SystemExit(f"{bundle} has no calibrator: the control path would be cheaper than in a real drive")
     print(f"bundle {bundle.name}; {args.seconds:g} s per drive after the first {WARM_UP_TICKS / RATE_HZ:g} s")
     with tempfile.TemporaryDirectory() as name, two_cores() as cores:

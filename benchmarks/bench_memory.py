@@ -20,7 +20,7 @@ from benchmarks.bench_loop import free_port
 from donkey_aicc.calibration.calibrator_file import fitted_grades
 from donkey_aicc.car.bundles import bundle_path
 from donkey_aicc.car.install_parts import create_car
-from donkey_aicc.nets.runtime import BundleFolder
+from donkey_aicc.nets.bundle import Bundle
 
 SECONDS = 12.0  # after the start; the scores are whole after five of them
 LIMIT_MB, READY_S = 250.0, 3.0
@@ -85,7 +85,7 @@ def main() -> None:
     print(f"load before: {os.getloadavg()[0]:.1f} (times are wall times); wanted: {LIMIT_MB:g} MB, ready in {READY_S:g} s")
     print(f"Python with donkeycar alone: {bare_mb():.0f} MB")
     cars: dict[str, dict[str, object]] = {"no monitor": {"AICC_BUNDLE": None}, "as delivered": {"AICC_BUNDLE": str(bundle)}}
-    for grade in fitted_grades(BundleFolder.open(bundle)):
+    for grade in fitted_grades(Bundle.open(bundle)):
         cars[f"grade {grade}"] = {"AICC_BUNDLE": str(bundle), "AICC_GRADE": grade}
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, settings) in enumerate(cars.items()):

@@ -1,31 +1,26 @@
-"""Scoring on one thread of torch: each part and a batch. bench_grades.py has the car's runtime and the ratios to cold starts.
+"""Scoring on one thread: each part and a batch. bench_grades.py has the ratios to cold starts.
 
     python -m benchmarks.bench_scoring [BUNDLE TUB...]
 
-Without a bundle the nets are untrained and the frames made up: the cost is the same. With nominal tubs it also measures
+The default is the shipped reference bundle; the frames are made up, the cost is the same. With nominal tubs it also measures
 what the living states' longer memory changes. Times are this process's own CPU time, because other work on the machine
 would distort the wall clock.
 """
 
 import sys
 import time
-from types import SimpleNamespace
 
 import numpy as np
-import torch
 
 from benchmarks.cold_start import memory_difference
 from benchmarks.runtime import cost_ms, step_ms
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
-from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.preprocess import ActionStats, images_to_array
-from donkey_aicc.nets.runtime import runtime_of
+from donkey_aicc.nets.preprocess import images_to_array
+from donkey_aicc.resources import models_dir
 from donkey_aicc.scoring.batch_scoring import McDropout
 from donkey_aicc.scoring.control_features import ControlFeatures
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.randomness import FrameRandomness
-from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 from donkey_aicc.scoring.tta_views import predict_tta, tta_views
@@ -36,15 +31,6 @@ from donkey_aicc.tubs.load import load_drives
 SETTINGS, LANES = ScoreSettings(), BatchSettings().lanes
 
 
-def untrained_bundle() -> SimpleNamespace:
-    torch.manual_seed(0)
-    nets = {"vae": VAE(), "dynamics": LatentDynamics(), "safety": SafetyCNN(len(HORIZONS))}
-    for net in nets.values():
-        net.eval().requires_grad_(False)
-    stats = ActionStats(np.zeros(2), np.ones(2))
-    return SimpleNamespace(**nets, action_stats=stats, horizons=HORIZONS, has_predictor=True, lags=(0,))
-
-
 def made_up_drive(frames: int, number: int) -> Drive:
     rng = np.random.default_rng(number)
     images = rng.integers(0, 256, (frames, 64, 64, 3), dtype=np.uint8)
@@ -52,17 +38,17 @@ def made_up_drive(frames: int, number: int) -> Drive:
 
 
 def print_parts(bundle: Bundle, drive: Drive) -> None:
-    image, runtime, dropout = images_to_array(drive.images[:1]), runtime_of(bundle), McDropout(bundle.safety)
+    image, dropout = images_to_array(drive.images[:1]), McDropout(bundle)
     randomness, rng = FrameRandomness(0, SETTINGS.samples), np.random.default_rng(0)
-    perception, control = PerceptionScore(runtime, 1, SETTINGS.context), ControlFeatures(1, SETTINGS.context)
+    perception, control = PerceptionScore(bundle, 1, SETTINGS.context), ControlFeatures(1, SETTINGS.context)
     for _ in range(SETTINGS.context):
         control.update(rng.normal(size=1), rng.normal(size=1))
     parts = {
         "encode, decode, rho": cost_ms(lambda: perception.update(image), 15),
         "nine control features": cost_ms(lambda: control.update(rng.normal(size=1), rng.normal(size=1)), 50),
-        f"dynamics step of {SETTINGS.samples} samples": step_ms(runtime, SETTINGS.samples, 15),
+        f"dynamics step of {SETTINGS.samples} samples": step_ms(bundle, SETTINGS.samples, 15),
         "nine TTA views": cost_ms(lambda: tta_views(image, randomness.tta(0)), 30),
-        "views and predictor": cost_ms(lambda: predict_tta(runtime, image, randomness.tta(0)), 30),
+        "views and predictor": cost_ms(lambda: predict_tta(bundle, image, randomness.tta(0)), 30),
         "MC dropout of the predictor": cost_ms(lambda: dropout.spread(image, randomness.tta(0)), 30),
     }
     for name, ms in parts.items():
@@ -81,9 +67,8 @@ def stream_ms(bundle: Bundle, drives: list[Drive], frames: int) -> float:
 
 
 def main() -> None:
-    torch.set_num_threads(1)
     drives = [made_up_drive(SETTINGS.context + 1, number) for number in range(LANES)]
-    bundle = Bundle.load(sys.argv[1]) if len(sys.argv) > 1 else untrained_bundle()
+    bundle = Bundle.load(sys.argv[1] if len(sys.argv) > 1 else models_dir() / "reference")
     print_parts(bundle, drives[0])
     print(f"scores, batch of {LANES} lanes: {stream_ms(bundle, drives, SETTINGS.rollout_every):.1f} ms a frame")
     start = time.process_time()

@@ -1,4 +1,4 @@
-"""The cold-start way: everything anew for one frame from its context alone, with the net's own step.
+"""The cold-start way: everything anew for one frame from its context alone.
 
 Nobody should drive like this; it is here to measure what the living states are worth and what they change. Up to the
 length of the context both are equal. Beyond it the living states remember more than the context.
@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.dynamics import LatentDynamics, Masks
-from donkey_aicc.nets.preprocess import images_to_tensor
+from donkey_aicc.nets.engine import Engine, StepMasks, initial_state
+from donkey_aicc.nets.preprocess import HIDDEN, LATENT_CHANNELS, POSITIONS, images_to_array
 from donkey_aicc.progress import progress
 from donkey_aicc.scoring.batch_scoring import Drive
 from donkey_aicc.scoring.nominal_distance import MahalanobisScore
@@ -26,53 +24,52 @@ if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
 
 
-@torch.inference_mode()
 def cold_start_scores(bundle: "Bundle", drive: Drive, frame: int, settings: ScoreSettings) -> tuple[float, np.ndarray]:
     """rho_raw and the three rollout features (3,) of one frame: encode, reconstruct, prime and roll out from nothing."""
     first = max(0, frame - settings.context + 1)
-    images = images_to_tensor(np.asarray(drive.images[first : frame + 1]))
-    latents, _ = bundle.vae.encode(images)
-    rho_raw = float((bundle.vae.decode(latents) - images).square().mean())
-    actions = torch.from_numpy(bundle.action_stats.normalise(drive.actions[first : frame + 1]))
-    sigma = cold_disagreement(bundle.dynamics, latents, actions, first, settings)
+    images = images_to_array(np.asarray(drive.images[first : frame + 1]))
+    latents = bundle.encode(images)
+    rho_raw = float(np.square(bundle.decode(latents) - images).mean(dtype=np.float64))
+    actions = bundle.action_stats.normalise(drive.actions[first : frame + 1])
+    sigma = cold_disagreement(bundle, latents, actions, first, settings)
     return rho_raw, np.array([np.mean(sigma), np.max(sigma), np.std(sigma)])
 
 
-@torch.inference_mode()
-def cold_disagreement(net: LatentDynamics, latents: Tensor, actions: Tensor, first: int, settings: ScoreSettings) -> list[float]:
+def cold_disagreement(
+    engine: Engine, latents: np.ndarray, actions: np.ndarray, first: int, settings: ScoreSettings
+) -> list[float]:
     """Disagreement of S dropout samples 1..K steps ahead, primed with latents (n, 64, 4, 4) from frame number `first` on."""
-    randomness = FrameRandomness(settings.seed, settings.samples)
-    recurrent = tuple(_maps(mask) for mask in randomness.recurrent_masks())
-    state = net.initial_state(settings.samples)
-    for number in range(len(latents)):
-        masks = Masks(recurrent, _maps(randomness.between_masks(first + number, 1)[0]))
-        command = actions[number].expand(settings.samples, -1)
-        z, state = net.step(latents[number].expand(settings.samples, -1, -1, -1), command, state, masks)
+    randomness, samples = FrameRandomness(settings.seed, settings.samples), settings.samples
+    recurrent, state = randomness.recurrent_masks(), initial_state(1, samples)
+    for number, (seen, action) in enumerate(zip(_samples_of(latents, samples), actions[:, None], strict=True)):
+        command, masks = engine.command(action), StepMasks(recurrent, randomness.between_masks(first + number, 1))
+        z, state = engine.step(seen, command, state, masks)
     sigma = [_disagreement(z)]
     for between in randomness.between_masks(first + len(latents) - 1, settings.rollout_steps)[1:]:
-        z, state = net.step(z, command, state, Masks(recurrent, _maps(between)))
+        z, state = engine.step(z, command, state, StepMasks(recurrent, between[None]))
         sigma.append(_disagreement(z))
     return sigma
 
 
-@torch.inference_mode()
-def cold_prediction(net: LatentDynamics, latents: Tensor, actions: Tensor, steps: int) -> Tensor:
-    """Latent (1, 64, 4, 4) that one sample without dropout expects `steps` ahead, primed with latents (n, 64, 4, 4)."""
-    state = net.initial_state(1)
-    for z, command in zip(latents[:, None], actions[:, None], strict=True):
-        ahead, state = net.step(z, command, state)
+def cold_prediction(engine: Engine, latents: np.ndarray, actions: np.ndarray, steps: int) -> np.ndarray:
+    """Latent (16, 1, 1, 64) that one sample without dropout expects `steps` ahead, primed with latents (n, 64, 4, 4)."""
+    masks, state = StepMasks(np.ones((2, 1, HIDDEN), np.float32), np.ones((1, 1, HIDDEN), np.float32)), initial_state(1, 1)
+    for seen, action in zip(_samples_of(latents, 1), actions[:, None], strict=True):
+        command = engine.command(action)
+        ahead, state = engine.step(seen, command, state, masks)
     for _ in range(steps - 1):
-        ahead, state = net.step(ahead, command, state)
+        ahead, state = engine.step(ahead, command, state, masks)
     return ahead
 
 
-def _maps(mask: np.ndarray) -> Tensor:
-    """(S, 128) -> (S, 128, 1, 1)."""
-    return torch.from_numpy(mask)[:, :, None, None]
+def _samples_of(latents: np.ndarray, samples: int) -> np.ndarray:
+    """(n, 64, 4, 4) -> (n, 16, 1, S, 64)."""
+    positions_first = latents.reshape(len(latents), LATENT_CHANNELS, POSITIONS).transpose(0, 2, 1)[:, :, None, None]
+    return np.repeat(positions_first, samples, axis=3)
 
 
-def _disagreement(z: Tensor) -> float:
-    return z.flatten(1).std(dim=0, correction=0).mean().item()
+def _disagreement(z: np.ndarray) -> float:
+    return float(z.std(axis=2).mean())
 
 
 @dataclass(frozen=True)

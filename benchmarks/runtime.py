@@ -9,15 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from benchmarks.cold_start import cold_disagreement, cold_prediction
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import OURS, make_calibrator
 from donkey_aicc.calibration.pool import FOLDS, build_pool
 from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.engine import Engine, StepMasks, initial_state
 from donkey_aicc.nets.preprocess import HIDDEN, IMAGE_SIZE, LATENT_CHANNELS, POSITIONS, images_to_array
-from donkey_aicc.nets.runtime import Runtime, StepMasks, initial_state, runtime_of
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
@@ -64,14 +63,8 @@ def measure_runtime(
 ) -> dict[str, Any]:
     """What the report's runtime table shows; calibrators: fitted rows named as in TIMED."""
     settings = settings or ScoreSettings(context=bundle.manifest.context)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.inference_mode():
-            components = _nets(bundle, settings, repeats) | _pipelines(bundle, settings, repeats)
-        components |= _calibration(calibrators or {}, bundle.horizons, repeats)
-    finally:
-        torch.set_num_threads(threads)
+    components = _nets(bundle, settings, repeats) | _pipelines(bundle, settings, repeats)
+    components |= _calibration(calibrators or {}, bundle.horizons, repeats)
     return {"device": f"one thread of {platform.machine()}, CPU time", "components_ms": components | _totals(components)}
 
 
@@ -93,39 +86,38 @@ def _frames(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _nets(bundle: "Bundle", settings: ScoreSettings, repeats: int) -> dict[str, float]:
     images, actions = _frames(settings.context)
-    context, commands = images_to_array(images), torch.from_numpy(bundle.action_stats.normalise(actions))
-    one, runtime, randomness, net = context[:1], runtime_of(bundle), FrameRandomness(0, settings.samples), bundle.dynamics
-    latents = torch.from_numpy(runtime.encode(context))
+    context, commands = images_to_array(images), bundle.action_stats.normalise(actions)
+    one, randomness, latents = context[:1], FrameRandomness(0, settings.samples), bundle.encode(context)
     few = max(1, repeats // 5)
-    step = step_ms(runtime, settings.samples, repeats)
+    step = step_ms(bundle, settings.samples, repeats)
     return {
-        "vae_encode": cost_ms(lambda: runtime.encode(one), repeats),
-        "vae_decode": cost_ms(lambda: runtime.decode(latents[:1].numpy()), repeats),
-        "vae_encode_context": cost_ms(lambda: runtime.encode(context), few),
-        "rho": cost_ms(lambda: runtime.decode(runtime.encode(context)), few),
-        "dynamics_deterministic": cost_ms(lambda: cold_prediction(net, latents, commands, settings.rollout_steps), 1),
-        "dynamics_dropout": cost_ms(lambda: cold_disagreement(net, latents, commands, 0, settings), 1),
+        "vae_encode": cost_ms(lambda: bundle.encode(one), repeats),
+        "vae_decode": cost_ms(lambda: bundle.decode(latents[:1]), repeats),
+        "vae_encode_context": cost_ms(lambda: bundle.encode(context), few),
+        "rho": cost_ms(lambda: bundle.decode(bundle.encode(context)), few),
+        "dynamics_deterministic": cost_ms(lambda: cold_prediction(bundle, latents, commands, settings.rollout_steps), 1),
+        "dynamics_dropout": cost_ms(lambda: cold_disagreement(bundle, latents, commands, 0, settings), 1),
         "dynamics_step": step,
         "dynamics_rollout": step * (settings.rollout_steps - 1),
-        "predictor": cost_ms(lambda: runtime.predict(one), repeats),
-        "tta": cost_ms(lambda: predict_tta(runtime, one, randomness.tta(0), settings.views), repeats),
+        "predictor": cost_ms(lambda: bundle.predict(one), repeats),
+        "tta": cost_ms(lambda: predict_tta(bundle, one, randomness.tta(0), settings.views), repeats),
     }
 
 
-def step_ms(runtime: Runtime, samples: int, repeats: int, lanes: int = 1) -> float:
+def step_ms(engine: Engine, samples: int, repeats: int, lanes: int = 1) -> float:
     """One step of the dynamics net."""
     z = np.zeros((POSITIONS, lanes, samples, LATENT_CHANNELS), np.float32)
     masks = StepMasks(np.ones((2, samples, HIDDEN), np.float32), np.ones((1, samples, HIDDEN), np.float32))
-    command, state = runtime.command(np.zeros((lanes, 2), np.float32)), initial_state(lanes, samples)
-    return cost_ms(lambda: runtime.step(z, command, state, masks), repeats)
+    command, state = engine.command(np.zeros((lanes, 2), np.float32)), initial_state(lanes, samples)
+    return cost_ms(lambda: engine.step(z, command, state, masks), repeats)
 
 
 def _pipelines(bundle: "Bundle", settings: ScoreSettings, repeats: int) -> dict[str, float]:
     images, actions = _frames(settings.context)
-    runtime, randomness = runtime_of(bundle), FrameRandomness(0, settings.samples)
+    randomness = FrameRandomness(0, settings.samples)
 
     def predict() -> object:
-        return predict_tta(runtime, images_to_array(images[:1]), randomness.tta(0), settings.views)
+        return predict_tta(bundle, images_to_array(images[:1]), randomness.tta(0), settings.views)
 
     return {
         "streaming_control_path": cost_ms(predict, repeats),

@@ -23,7 +23,6 @@ COMMANDS = {
     "label": "label a real car's tubs by looking at some of their frames, on a page in the browser",
     "overhead": "label a real car's tubs from a video of a camera above the track",
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
-    "export": "write ONNX files into a bundle, so that a car runs it without torch",
     "doctor": "check whether this computer is ready to drive: versions, bundle, speed per grade, disk, camera; say what to do",
     "info": "show what is in a model bundle and how good it is",
     "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",

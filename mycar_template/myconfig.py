@@ -76,9 +76,6 @@
 # AICC_SCORER_THREADED = True
 # AICC_SCORER_THREADS = 1
 
-# What runs the nets: "onnx" (made by donkey-aicc export), "torch", or "auto": ONNX if the bundle has it.
-# AICC_RUNTIME = "auto"
-
 # "full" (the paper's scores), "half" (a shorter look ahead) or "light" (none). None: measured at start.
 # AICC_GRADE = None
 

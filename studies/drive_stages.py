@@ -5,9 +5,7 @@ from typing import Any
 
 from donkey_aicc.faults.protocols import D_AUG_DRIVEN
 from donkey_aicc.files import read_json, write_json
-from donkey_aicc.progress import progress
-from donkey_aicc.scoring.parallel import cluster_client
-from donkey_aicc.simulator.record_drives import DrivePlan, plan_nominal, plan_protocol, record, record_one
+from donkey_aicc.simulator.record_drives import DrivePlan, plan_nominal, plan_protocol, record
 from studies.experiment_stages import Experiment
 from studies.freeze import freeze
 from studies.steering_disturbance import GRIDS, TARGETS, read_driving, rows
@@ -21,7 +19,7 @@ def record_nominal(experiment: Experiment) -> None:
     for stream, side in enumerate(SIDES, start=1):
         drives, frames = experiment.preset.nominal[side]
         plans += plan_nominal(experiment.layout.nominal, experiment.track, drives, frames, experiment.seed, side, stream)
-    _record(experiment, plans)
+    record(plans, experiment.pilot, experiment.workers)
 
 
 def set_severities(experiment: Experiment) -> None:
@@ -46,7 +44,7 @@ def record_driven(experiment: Experiment) -> None:
         plans += plan_protocol(
             experiment.layout.driven, experiment.track, fault, preset.driven_severities, 1, preset.driven_frames, experiment.seed
         )
-    _record(experiment, plans)
+    record(plans, experiment.pilot, experiment.workers)
 
 
 def write_freeze(experiment: Experiment) -> None:
@@ -63,19 +61,8 @@ def record_protocols(experiment: Experiment) -> None:
         folder, frames = experiment.layout.protocol(protocol), preset.ood_frames[protocol]
         planned = plan_protocol(folder, experiment.track, protocol, preset.severities, runs, frames, experiment.seed)
         plans += [replace(plan, overrides=_of_severity(severities.get(protocol, {}), plan.severity)) for plan in planned]
-    _record(experiment, plans)
+    record(plans, experiment.pilot, experiment.workers)
 
 
 def _of_severity(parameters: dict[str, Any], severity: int) -> dict[str, float]:
     return {name: float(values[severity - 1]) for name, values in parameters.items()}
-
-
-def _record(experiment: Experiment, plans: list[DrivePlan]) -> None:
-    if experiment.cluster is None:
-        record(plans, experiment.pilot, experiment.workers)
-        return
-    missing = [plan for plan in plans if not plan.path.exists()]  # its workers see the same folders
-    with cluster_client(experiment.cluster) as client:
-        done = client.map(record_one, [replace(plan, path=plan.path.absolute()) for plan in missing], model=experiment.pilot)
-        for future in progress(done, "recording drives", total=len(done), unit="drive"):
-            future.result()

@@ -10,6 +10,7 @@ from donkey_aicc.errors import one_of
 from donkey_aicc.nets.vision_pilot import pilot_weights
 from donkey_aicc.resources import models_dir
 from donkey_aicc.simulator.tracks import make_track
+from donkey_aicc.workers import Workers
 from studies import drive_stages, open_loop
 from studies import experiment_stages as stages
 from studies.experiment_stages import Experiment
@@ -48,8 +49,7 @@ def plan_experiment(
     model_seed: int | None = None,
     pilot: str | Path | None = None,
     overrides: tuple[str, ...] = (),
-    workers: int = 2,
-    cluster: str | None = None,
+    workers: Workers = 2,
     start: str | Path | None = None,
     extras: bool = False,
     data: str | Path | None = None,
@@ -62,7 +62,7 @@ def plan_experiment(
     chosen_seed = seed if model_seed is None else model_seed
     begun = None if start is None else Path(start)
     layout = Layout(Path(out), None if data is None else Path(data))
-    return Experiment(layout, PRESETS[preset], track, seed, chosen_seed, where, overrides, workers, begun, extras, cluster)
+    return Experiment(layout, PRESETS[preset], track, seed, chosen_seed, where, overrides, workers, begun, extras)
 
 
 def run_experiment(experiment: Experiment, until: str | None = None) -> dict[str, Any]:

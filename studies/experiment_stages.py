@@ -21,6 +21,7 @@ from donkey_aicc.training.presets import preset_named
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.load import load_drives
 from donkey_aicc.tubs.splits import Split
+from donkey_aicc.workers import Workers
 from studies.imagined_predictor import imagine_drives
 from studies.imagined_rows import IMAGINED
 from studies.layout import Layout
@@ -41,10 +42,9 @@ class Experiment:
     model_seed: int  # of split, training and calibration; the drives keep theirs
     pilot: Path
     overrides: tuple[str, ...] = ()  # of the training preset
-    workers: int = 2
+    workers: Workers = 2
     start: Path | None = None  # bundle whose world model is trained further
     extras: bool = False  # the imagined predictor, timings, closed against open loop
-    cluster: str | None = None  # address of a Dask scheduler that records and scores instead of local processes
 
     def about(self) -> dict[str, Any]:
         """What must be equal for two runs to be the same experiment."""
@@ -144,7 +144,7 @@ def score_for_test(experiment: Experiment) -> None:
 
 
 def _score_to(experiment: Experiment, bundle: Bundle, name: str, sequences: Callable[[], list[Drive]]) -> None:
-    score_file(experiment.layout, bundle, name, sequences, experiment.preset, experiment.workers, experiment.cluster)
+    score_file(experiment.layout, bundle, name, sequences, experiment.preset, experiment.workers)
 
 
 def score_file(
@@ -153,8 +153,7 @@ def score_file(
     name: str,
     drives: Callable[[], list[Drive]],
     preset: ExperimentPreset,
-    workers: int,
-    cluster: str | None = None,
+    workers: Workers,
 ) -> ScoreTable:
     """The scores of the drives, from their file where it is there already."""
     path = layout.scores(name)
@@ -165,7 +164,6 @@ def score_file(
             settings=preset.scoring,
             batch=preset.batch,
             workers=workers,
-            dask_address=cluster,
             title=f"scoring {name}",
         )
         table.save(path)

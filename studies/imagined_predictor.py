@@ -7,17 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
-from donkey_aicc.nets.dynamics import LatentDynamics, Masks, State
-from donkey_aicc.nets.fast_conv import for_inference
-from donkey_aicc.nets.preprocess import frames_in, images_to_tensor
+from donkey_aicc.nets.engine import State, StepMasks, initial_state
+from donkey_aicc.nets.preprocess import HIDDEN, LATENT_SHAPE, POSITIONS, images_to_array
 from donkey_aicc.progress import Progress
-from donkey_aicc.scoring.batch_scoring import Drive, check_sequences, lane_groups
+from donkey_aicc.scoring.batch_scoring import Drive, check_sequences
+from donkey_aicc.scoring.parallel import lane_groups
 from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.scoring.tta_views import sigmoid
 from studies.imagined_rows import ImaginedTable, concatenate_imagined
 
 if TYPE_CHECKING:
@@ -34,32 +32,41 @@ class ImaginedPredictor:
     of a sequence.
     """
 
-    def __init__(self, vae: VAE, dynamics: LatentDynamics, safety: SafetyCNN, horizons: Sequence[int]) -> None:
-        if list(horizons) != sorted(set(horizons)) or not horizons or horizons[0] < 1:
-            raise ConfigError(f"horizons must be positive and increasing, got {list(horizons)}")
-        self.vae, self.dynamics, self.safety = vae, dynamics, safety
-        self.horizons = tuple(int(k) for k in horizons)
+    def __init__(self, bundle: "Bundle") -> None:
+        self.bundle = bundle
 
-    @torch.no_grad()
-    def predict(self, z: Tensor, state: State, action: Tensor, masks: Masks | None = None) -> Tensor:
-        """z (B, 64, 4, 4) and normalised action (B, 2) at t, state primed with everything before t -> p (B, K)."""
-        imagined = []
-        for k in range(1, self.horizons[-1] + 1):
-            z, state = self.dynamics.step(z, action, state, masks)
-            if k in self.horizons:
-                imagined.append(z)
-        batch = len(imagined[0])
-        frames = self.vae.decode(torch.cat(imagined))
-        nearest = torch.sigmoid(self.safety(self._input(frames, action))[:, 0])
-        return nearest.view(len(self.horizons), batch).T
+    def predict(self, z: np.ndarray, state: State, action: np.ndarray) -> np.ndarray:
+        """z (16, B, 1, 64) and normalised action (B, 2) at t, state primed with everything before t -> p (B, K)."""
+        command, imagined = self.bundle.command(action), []
+        for k in range(1, self.bundle.horizons[-1] + 1):
+            z, state = self.bundle.step(z, command, state, NO_DROPOUT)
+            if k in self.bundle.horizons:
+                imagined.append(_as_maps(z))
+        frames = self.bundle.decode(np.concatenate(imagined))
+        nearest = sigmoid(self.bundle.predict(self._input(frames, action))[1][:, 0])
+        return nearest.reshape(len(imagined), -1).T
 
-    def _input(self, frames: Tensor, action: Tensor) -> Tensor:
+    def _input(self, frames: np.ndarray, action: np.ndarray) -> np.ndarray:
         """frames (K B, 3, 64, 64), normalised action (B, 2) -> the CNN's input."""
-        count = frames_in(self.safety.inputs)
+        count = len(self.bundle.lags)
         if count == 1:
             return frames
-        planes = action[:, :1].repeat(len(self.horizons), count)[:, :, None, None].expand(-1, -1, *frames.shape[2:])
-        return torch.cat([frames.repeat(1, count, 1, 1), planes], dim=1)
+        steering = np.tile(action[:, :1], (len(self.bundle.horizons), count))[:, :, None, None]
+        planes = np.broadcast_to(steering, (*steering.shape[:2], *frames.shape[2:]))
+        return np.concatenate([np.tile(frames, (1, count, 1, 1)), planes], axis=1)
+
+
+NO_DROPOUT = StepMasks(np.ones((2, 1, HIDDEN), np.float32), np.ones((1, 1, HIDDEN), np.float32))
+
+
+def _as_maps(z: np.ndarray) -> np.ndarray:
+    """(16, B, 1, 64) -> (B, 64, 4, 4)."""
+    return z[:, :, 0].transpose(1, 2, 0).reshape(-1, *LATENT_SHAPE)
+
+
+def from_maps(latents: np.ndarray) -> np.ndarray:
+    """(B, 64, 4, 4) -> (16, B, 1, 64)."""
+    return latents.transpose(2, 3, 0, 1).reshape(POSITIONS, len(latents), 1, -1)
 
 
 def imagine_drives(
@@ -80,7 +87,7 @@ def imagine_drives(
     imagination = _Imagination(bundle, settings.context, settings.rollout_every)
     found: dict[int, ImaginedTable] = {}
     with Progress(title, total=sum(len(sequence) for sequence in sequences), unit="frames") as bar:
-        for numbers in lane_groups(sequences, lanes):
+        for numbers in lane_groups([len(sequence) for sequence in sequences], lanes, 1):
             tables = imagination.run([sequences[number] for number in numbers], bar.advance)
             found.update(zip(numbers, tables, strict=True))
     return concatenate_imagined([found[number] for number in sorted(found)])
@@ -90,40 +97,32 @@ class _Imagination:
     """Runs lanes that start together; each frame is encoded once and the states are never primed again."""
 
     def __init__(self, bundle: "Bundle", context: int, every: int) -> None:
-        self._predictor = ImaginedPredictor(
-            for_inference(bundle.vae), bundle.dynamics, for_inference(bundle.safety), bundle.horizons
-        )
-        self._action_stats, self._device = bundle.action_stats, next(bundle.vae.parameters()).device
-        self._context, self._every = context, every
+        self._bundle, self._predictor, self._context, self._every = bundle, ImaginedPredictor(bundle), context, every
 
-    @torch.inference_mode()
     def run(self, sequences: Sequence[Drive], advance: Callable[[int], None]) -> list[ImaginedTable]:
         """sequences: longest first."""
-        predictor = self._predictor
-        state = predictor.dynamics.initial_state(len(sequences), self._device)
+        state, active = initial_state(len(sequences), 1), len(sequences)
         found: list[list[tuple[int, np.ndarray]]] = [[] for _ in sequences]
-        active = len(sequences)
         for frame in range(len(sequences[0])):
             going = sum(len(sequence) > frame for sequence in sequences)
             if going < active:
                 state, active = _first(state, going), going
             z, action = self._inputs(sequences[:active], frame)
             if frame % self._every == 0 and frame + 1 >= self._context:
-                for lane, p in enumerate(predictor.predict(z, state, action).cpu().numpy()):
+                for lane, p in enumerate(self._predictor.predict(z, state, action)):
                     found[lane].append((frame, p))
-            _, state = predictor.dynamics.step(z, action, state)
+            _, state = self._bundle.step(z, self._bundle.command(action), state, NO_DROPOUT)
             advance(active)
         return [self._table(sequence, rows) for sequence, rows in zip(sequences, found, strict=True)]
 
-    def _inputs(self, sequences: Sequence[Drive], frame: int) -> tuple[Tensor, Tensor]:
-        """Latent mean (L, 64, 4, 4) and normalised command (L, 2) of one frame of every lane."""
-        images = images_to_tensor(np.stack([sequence.images[frame] for sequence in sequences])).to(self._device)
+    def _inputs(self, sequences: Sequence[Drive], frame: int) -> tuple[np.ndarray, np.ndarray]:
+        """Latent mean (16, L, 1, 64) and normalised command (L, 2) of one frame of every lane."""
+        images = images_to_array(np.stack([sequence.images[frame] for sequence in sequences]))
         actions = np.stack([sequence.actions[frame] for sequence in sequences]).astype(np.float32)
-        command = torch.from_numpy(self._action_stats.normalise(actions)).to(self._device)
-        return self._predictor.vae.encode(images)[0], command
+        return from_maps(self._bundle.encode(images)), self._bundle.action_stats.normalise(actions)
 
     def _table(self, sequence: Drive, rows: list[tuple[int, np.ndarray]]) -> ImaginedTable:
-        horizons = np.array(self._predictor.horizons, dtype=np.int64)
+        horizons = np.array(self._bundle.horizons, dtype=np.int64)
         return ImaginedTable(
             horizons=horizons,
             sequence=np.full(len(rows), sequence.id),
@@ -134,4 +133,5 @@ class _Imagination:
 
 def _first(state: State, lanes: int) -> State:
     """Lanes are ordered by length, so those that go on are the first ones."""
-    return tuple((hidden[:lanes], cell[:lanes]) for hidden, cell in state)
+    first, second, third, fourth = (each[:, :lanes] for each in state)
+    return first, second, third, fourth

@@ -16,6 +16,7 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import SAFETY_CHANNELS, SafetyCNN
 from donkey_aicc.nets.manifest import CONTEXT
 from donkey_aicc.nets.preprocess import LAGS, NO_HISTORY, ActionStats, input_channels
+from donkey_aicc.nets.trained_nets import load_nets
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.training.exact_resume import derived_seed
 from donkey_aicc.training.frames import FramePool
@@ -47,11 +48,12 @@ def compare_predictors(
     held_out = [*split.calibration, *split.test]
     if trained is not None and trained.manifest.split["test"] != [drive.id for drive in split.test]:
         raise AiccError(f"bundle {trained.path} was trained on another split than seed {seed} makes; compare without it")
+    own = None if trained is None else load_nets(trained).safety
     logits = {}
     for kind, lags in KINDS.items():
-        if trained is not None and trained.lags == lags:
+        if own is not None and trained is not None and trained.lags == lags:
             past = Past(lags, trained.action_stats)
-            logits[kind] = safety_logits(trained.safety, FramePool(held_out), torch.device("cpu"), past).numpy()
+            logits[kind] = safety_logits(own, FramePool(held_out), torch.device("cpu"), past).numpy()
         else:
             logits[kind] = trained_logits(split, held_out, lags, out / kind, settings, seed)
     labels = pool_labels(FramePool(held_out), HORIZONS).numpy()

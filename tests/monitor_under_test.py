@@ -13,11 +13,12 @@ from donkey_aicc.alarm.sign_scales import SignScales
 from donkey_aicc.alarm.signs import SIGN_NAMES, SIGNS, SignSettings
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
 from donkey_aicc.calibration.calibrator_file import save_calibrator
-from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.nets.preprocess import LATENT_CHANNELS
+from donkey_aicc.nets.trained_nets import Nets, save_bundle
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.statistics import ScoreStatistics

@@ -24,7 +24,7 @@ LAYERS = (
 SIBLINGS = {
     "untrusted": {"errors"},
     "stored": {"errors"},
-    "workers": {"plugins"},
+    "workers": {"errors", "plugins"},
     "files": {"errors", "untrusted"},
     "resources": {"errors"},
     "alarm": {"tubs"},

@@ -11,7 +11,7 @@ import pytest
 
 BUSY = """
 import os, sys, time
-from donkey_aicc.workers import in_workers
+from donkey_aicc.workers import Team
 
 def work(number):
     open(f"{sys.argv[1]}/{os.getpid()}", "w").close()
@@ -19,7 +19,7 @@ def work(number):
     return number
 
 if __name__ == "__main__":
-    for _ in in_workers(work, ((number,) for number in range(1000)), 3):
+    for _ in Team(3).run(work, ((number,) for number in range(1000))):
         pass
 """
 
@@ -60,6 +60,6 @@ def test_no_worker_outlives_its_parent(tmp_path, number):
 
 
 def test_every_call_gives_its_result_once():
-    from donkey_aicc.workers import in_workers
+    from donkey_aicc.workers import Team
 
-    assert sorted(in_workers(pow, ((number, 2) for number in range(7)), 2)) == [0, 1, 4, 9, 16, 25, 36]
+    assert sorted(Team(2).run(pow, ((number, 2) for number in range(7)))) == [0, 1, 4, 9, 16, 25, 36]

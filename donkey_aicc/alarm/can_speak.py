@@ -17,18 +17,18 @@ from donkey_aicc.scoring.settings import LIGHT, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 
 if TYPE_CHECKING:
-    from donkey_aicc.nets.runtime import Runtime
+    from donkey_aicc.nets.bundle import Bundle
 
 WITHIN_FRAMES = 20  # a second at 20 Hz
 _SHAPE = (1, IMAGE_SIZE, IMAGE_SIZE, 3)
 
 
-def check_can_speak(alarm: AlarmModel, runtime: "Runtime") -> None:
+def check_can_speak(alarm: AlarmModel, bundle: "Bundle") -> None:
     """Raise unless black, white and noise are danger within WITHIN_FRAMES."""
     rng = np.random.default_rng(0)
     noise = rng.integers(0, 256, (WITHIN_FRAMES, *_SHAPE), dtype=np.uint8)
     pictures = {"black": np.zeros_like(noise), "white": np.full_like(noise, 255), "noise": noise}
-    silent = [name for name, frames in pictures.items() if not _is_danger(alarm, runtime, frames)]
+    silent = [name for name, frames in pictures.items() if not _is_danger(alarm, bundle, frames)]
     if silent:
         raise AiccError(
             f"the alarm stays below danger at {' and '.join(silent)}: with such thresholds ({alarm.danger.value:.3g}) and scales "
@@ -36,10 +36,10 @@ def check_can_speak(alarm: AlarmModel, runtime: "Runtime") -> None:
         )
 
 
-def _is_danger(alarm: AlarmModel, runtime: "Runtime", frames: np.ndarray) -> bool:
+def _is_danger(alarm: AlarmModel, bundle: "Bundle", frames: np.ndarray) -> bool:
     settings = ScoreSettings(grade=LIGHT, samples=0, rollout_steps=0, rollout_every=0)
-    scorer, signs = StreamScorer(runtime, settings), SignStream(1, alarm.signs)
-    stream, action = AlarmStream(alarm, runtime.horizons), np.array([[0.0, alarm.cruise]], dtype=np.float32)
+    scorer, signs = StreamScorer(bundle, settings), SignStream(1, alarm.signs)
+    stream, action = AlarmStream(alarm, bundle.horizons), np.array([[0.0, alarm.cruise]], dtype=np.float32)
     slow = np.full((1, sum(sign.slow for sign in SIGNS)), np.nan)
     for image in frames:
         stats = scorer.step(image, action).frame_stats

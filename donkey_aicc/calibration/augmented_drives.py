@@ -26,8 +26,10 @@ from donkey_aicc.nets.preprocess import lagged, stacked
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.scoring.tta_views import sigmoid
 from donkey_aicc.tubs.drive import Drive, make_drive
 from donkey_aicc.tubs.labels import horizon_labels
+from donkey_aicc.workers import Workers
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
@@ -50,7 +52,7 @@ def build_augmented(
     calibration: Sequence[Drive],
     settings: ScoreSettings,
     seed: int = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     rows: int = ROWS_WITH_FULL_CONTEXT,
     ladder_frames: int = LADDER_FRAMES,
     severities: tuple[int, ...] = SEVERITIES,
@@ -81,13 +83,10 @@ def measure_ladders(
 
 def _predict(bundle: "Bundle", images: np.ndarray, commands: np.ndarray) -> np.ndarray:
     """images (N n, 64, 64, 3): the n frames of each input one after the other, commands (N, n, 2) -> (N, K)."""
-    import torch
-
     frames = images.reshape(*commands.shape[:2], *images.shape[1:])
     parts = [slice(start, start + LADDER_BATCH) for start in range(0, len(frames), LADDER_BATCH)]
-    with torch.inference_mode():
-        inputs = (torch.from_numpy(stacked(frames[part], commands[part], bundle.action_stats)) for part in parts)
-        return np.concatenate([torch.sigmoid(bundle.safety(x)).numpy() for x in inputs])
+    inputs = (stacked(frames[part], commands[part], bundle.action_stats) for part in parts)
+    return np.concatenate([sigmoid(bundle.predict(x)[1]) for x in inputs])
 
 
 def augmented_pieces(

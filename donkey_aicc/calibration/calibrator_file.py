@@ -25,7 +25,7 @@ from donkey_aicc.scoring.settings import FULL, GRADES, ScoreSettings
 from donkey_aicc.untrusted import read_untrusted_json
 
 if TYPE_CHECKING:
-    from donkey_aicc.nets.runtime import BundleFolder
+    from donkey_aicc.nets.bundle import Bundle
 
 SAMPLE_ROWS = 128  # of nominal drives, kept beside the calibrator
 MOST_EXCESS = 0.15  # by which confidence may lie above the truth on so few rows, which come from few drives
@@ -65,7 +65,7 @@ def check_honest(confidence: np.ndarray, labels: np.ndarray) -> None:
 
 
 def save_calibrator(
-    bundle: "BundleFolder", calibrators: Calibrator | Sequence[Calibrator], about: dict[str, Any], nominal: ScoreTable
+    bundle: "Bundle", calibrators: Calibrator | Sequence[Calibrator], about: dict[str, Any], nominal: ScoreTable
 ) -> Path:
     """Write the files, one calibrator for each grade of its settings.
 
@@ -94,7 +94,7 @@ def nominal_sample(nominal: ScoreTable) -> ScoreTable:
     return nominal.select(rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), SAMPLE_ROWS)).astype(np.int64))])
 
 
-def _load_sample(bundle: "BundleFolder", stored: dict[str, Any]) -> ScoreTable:
+def _load_sample(bundle: "Bundle", stored: dict[str, Any]) -> ScoreTable:
     path = bundle.path / NOMINAL
     if not path.is_file():
         raise AiccError(f"{path} is missing")
@@ -106,7 +106,7 @@ def _load_sample(bundle: "BundleFolder", stored: dict[str, Any]) -> ScoreTable:
     return sample
 
 
-def read_calibrator_file(bundle: "BundleFolder") -> dict[str, Any]:
+def read_calibrator_file(bundle: "Bundle") -> dict[str, Any]:
     """The stored dictionary, checked against the bundle; raises AiccError when missing, damaged or another bundle's."""
     path = bundle.calibrator_path
     again = AGAIN.format(folder=bundle.path)
@@ -125,7 +125,7 @@ def read_calibrator_file(bundle: "BundleFolder") -> dict[str, Any]:
     return stored
 
 
-def load_calibrator(bundle: "BundleFolder", grade: str | None = None) -> Calibrator:
+def load_calibrator(bundle: "Bundle", grade: str | None = None) -> Calibrator:
     """The bundle's fitted calibrator of that grade, or of its best one; `.settings` says how its scores are to be computed.
 
     One whose numbers would turn the meaning of confidence round is refused.
@@ -147,20 +147,20 @@ def load_calibrator(bundle: "BundleFolder", grade: str | None = None) -> Calibra
     return calibrator
 
 
-def fitted_grades(bundle: "BundleFolder") -> tuple[str, ...]:
+def fitted_grades(bundle: "Bundle") -> tuple[str, ...]:
     """The grades that `load_calibrator` can give, best first."""
     found = _by_grade(bundle, read_calibrator_file(bundle))
     return tuple(grade for grade in GRADES if grade in found)
 
 
-def score_settings(bundle: "BundleFolder", grade: str | None = None) -> ScoreSettings:
+def score_settings(bundle: "Bundle", grade: str | None = None) -> ScoreSettings:
     """How to score with this bundle: as its calibrator was fitted, or with the defaults if it has none."""
     if bundle.calibrator_path.is_file():
         return load_calibrator(bundle, grade).settings
     return ScoreSettings(context=bundle.manifest.context).at_grade(grade or FULL)
 
 
-def _by_grade(bundle: "BundleFolder", stored: dict[str, Any]) -> dict[str, Any]:
+def _by_grade(bundle: "Bundle", stored: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(stored.get("grades"), dict):
         raise AiccError(f"{bundle.calibrator_path} is damaged (grades is not a table); {AGAIN.format(folder=bundle.path)}")
     return stored["grades"]

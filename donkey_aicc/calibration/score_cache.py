@@ -14,6 +14,7 @@ from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.frame_cache import default_cache_dir
+from donkey_aicc.workers import Workers
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
@@ -28,7 +29,7 @@ def score_once(
     sequences: Sequence[Drive],
     *,
     settings: ScoreSettings,
-    workers: int = 1,
+    workers: Workers = 1,
     title: str = "scoring",
     cache_dir: str | Path | None = None,
 ) -> ScoreTable:

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from donkey_aicc.errors import ConfigError
-from donkey_aicc.nets.runtime import KINDS as RUNTIMES
 from donkey_aicc.scoring.settings import GRADES
 
 PREFIX = "AICC_"
@@ -73,7 +72,6 @@ class AiccConfig:
     bundle: str | None = setting(None, "models of the monitor: a folder or the name of a shipped bundle; None: no monitor")
     scorer_threaded: bool = setting(True, "score in a thread; False: inside the drive loop, for drives faster than real time")
     scorer_threads: int = setting(1, "CPU threads for the world model", at_least=1, at_most=64)
-    runtime: str = setting("auto", "what runs the nets; auto: onnx where the bundle has been exported", choices=RUNTIMES)
     grade: str | None = setting(
         None, "grade of scoring; None: the best that this computer can do, measured at start", choices=GRADES
     )

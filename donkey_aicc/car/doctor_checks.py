@@ -20,10 +20,9 @@ from donkey_aicc.car.bundles import WITHOUT, bundle_path, foreign_warning
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.car.generation import dead_drive_page
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.runtime import TORCH
 
 if TYPE_CHECKING:
-    from donkey_aicc.nets.runtime import Runtime
+    from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.scoring.settings import ScoreSettings
 
 PACKAGES = ("donkeycar", "numpy", "onnxruntime", "opencv-python-headless", "torch")
@@ -51,7 +50,7 @@ def check_versions() -> Check:
             found.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             found.append(f"no {name}")
-    advice = "nothing can run the nets: pip install onnxruntime" if {"no onnxruntime", "no torch"} <= set(found) else ""
+    advice = "nothing can run the nets: pip install onnxruntime" if "no onnxruntime" in found else ""
     advice = "there is nothing to drive with: pip install donkeycar" if "no donkeycar" in found else advice
     return Check("versions", sys.version_info >= (3, 11) and not advice, ", ".join(found), advice)
 
@@ -78,43 +77,38 @@ def read_car(folder: Path) -> tuple[Any, AiccConfig, Check]:
 def check_monitor(config: AiccConfig, hz: float, here: str) -> list[Check]:
     """The bundle, what runs it, and what of a tick is left on this computer."""
     from donkey_aicc.calibration.calibrator_file import fitted_grades, score_settings
-    from donkey_aicc.nets.runtime import BundleFolder, open_runtime
+    from donkey_aicc.nets.bundle import Bundle
 
     if config.bundle is None:
         return [Check("bundle", True, f"AICC_BUNDLE is None: {WITHOUT}")]
     try:
         path = bundle_path(config.bundle)
-        runtime, bundle = (
-            open_runtime(path, config.runtime, config.scorer_threads, config.control_threads),
-            BundleFolder.open(path),
-        )
+        bundle = Bundle.load(path, config.scorer_threads, config.control_threads)
         calibrated = bundle.calibrator_path.is_file()
         every = fitted_grades(bundle) if calibrated else ("full",)
         grades = [score_settings(bundle, grade) for grade in (every if config.grade is None else (config.grade,))]
     except AiccError as error:
         return [Check("bundle", False, str(error))]
     advice = "" if calibrated else f"confidence stays at 0.5 or below; run: donkey-aicc calibrate --bundle {path} --data TUBS"
-    if runtime.name == TORCH:
-        advice = advice or f"faster and without torch after: donkey-aicc export {path}"
     wrong = foreign_warning(path.name, bundle.manifest, here)
     named = ", ".join(every) + (f", fixed to {config.grade} by AICC_GRADE" if config.grade is not None else "")
-    checks = [Check("bundle", calibrated and not wrong, f"{path} on {runtime.name}, grades {named}", wrong or advice)]
-    return [*checks, *check_speed(runtime, grades, hz)]
+    checks = [Check("bundle", calibrated and not wrong, f"{path}, grades {named}", wrong or advice)]
+    return [*checks, *check_speed(bundle, grades, hz)]
 
 
-def check_speed(runtime: "Runtime", grades: "list[ScoreSettings]", hz: float) -> list[Check]:
+def check_speed(bundle: "Bundle", grades: "list[ScoreSettings]", hz: float) -> list[Check]:
     from donkey_aicc.car.monitor_loading import choose_grade, frame_ms, prediction_ms
 
     tick_ms = 1e3 / hz
     checks = []
-    if runtime.has_predictor:
-        ms = prediction_ms(runtime, grades[0].views)
+    if bundle.has_predictor:
+        ms = prediction_ms(bundle, grades[0].views)
         checks.append(
             Check("in the loop", ms < tick_ms, f"prediction {ms:.1f} ms, leaves {tick_ms - ms:.0f} of {tick_ms:.0f} ms")
         )
-    choice = choose_grade(runtime, grades, 1.0 / hz)
+    choice = choose_grade(bundle, grades, 1.0 / hz)
     for settings in grades:
-        ms = choice.measured_ms.get(settings.grade) or frame_ms(runtime, settings)
+        ms = choice.measured_ms.get(settings.grade) or frame_ms(bundle, settings)
         rate = f"{min(1e3 / ms, hz):.0f} of {hz:g} frames a second"
         checks.append(Check(f"grade {settings.grade}", True, f"{ms:.1f} ms a frame, {ms / tick_ms:.0%} of a tick: {rate}"))
     lower = "fit lower grades (donkey-aicc calibrate), or lower" if choice.alone else "lower"

@@ -15,15 +15,14 @@ from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.car.bundles import bundle_path
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.preprocess import IMAGE_SIZE, input_channels
-from donkey_aicc.nets.runtime import Runtime
 from donkey_aicc.scoring.settings import FULL, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 from donkey_aicc.scoring.tta_views import predict_tta
 
 if TYPE_CHECKING:
     from donkey_aicc.calibration.base import Calibrator
-    from donkey_aicc.nets.runtime import BundleFolder
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
 logger = logging.getLogger(__name__)
@@ -34,11 +33,11 @@ MOST_S = 0.4  # of measuring one grade
 _WARM_UP = 2  # frames: the first ones also load the nets
 
 
-def frame_ms(runtime: Runtime, settings: ScoreSettings) -> float:
+def frame_ms(bundle: Bundle, settings: ScoreSettings) -> float:
     """Milliseconds of the wall clock that one frame of scoring takes now; the median of a few, since others interrupt."""
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (_WARM_UP + MEASURED_FRAMES, 1, IMAGE_SIZE, IMAGE_SIZE, 3), dtype=np.uint8)
-    scorer, action, took = StreamScorer(runtime, settings), np.zeros((1, 2)), []
+    scorer, action, took = StreamScorer(bundle, settings), np.zeros((1, 2)), []
     began = time.perf_counter()
     for number, image in enumerate(images):
         start = time.perf_counter()
@@ -50,12 +49,12 @@ def frame_ms(runtime: Runtime, settings: ScoreSettings) -> float:
     return 1e3 * float(np.median(took))
 
 
-def prediction_ms(runtime: Runtime, views: int) -> float:
+def prediction_ms(bundle: Bundle, views: int) -> float:
     """Milliseconds of the wall clock that one prediction takes. It also loads the net and draws the views' noise."""
-    shape, took = (1, input_channels(runtime.lags), IMAGE_SIZE, IMAGE_SIZE), []
+    shape, took = (1, input_channels(bundle.lags), IMAGE_SIZE, IMAGE_SIZE), []
     for _ in range(_WARM_UP + MEASURED_FRAMES):
         start = time.perf_counter()
-        predict_tta(runtime, np.zeros(shape, dtype=np.float32), np.random.default_rng(0), views)
+        predict_tta(bundle, np.zeros(shape, dtype=np.float32), np.random.default_rng(0), views)
         took.append(time.perf_counter() - start)
     return 1e3 * float(np.median(took[_WARM_UP:]))
 
@@ -87,12 +86,12 @@ class GradeChoice:
         return f"grade {self.grade}, measured {numbers} a frame of {self.tick_ms:.0f}"
 
 
-def choose_grade(runtime: Runtime, grades: Sequence[ScoreSettings], tick_s: float) -> GradeChoice:
+def choose_grade(bundle: Bundle, grades: Sequence[ScoreSettings], tick_s: float) -> GradeChoice:
     """The best of the grades (best first) that fits in its share of the tick, the last if none does. Loads the nets, too."""
     most_ms = 1e3 * SHARE_OF_TICK * tick_s
     measured: dict[str, float] = {}
     for settings in reversed(grades):  # the cheapest first: where that is too slow already, the others need no measuring
-        measured[settings.grade] = frame_ms(runtime, settings)
+        measured[settings.grade] = frame_ms(bundle, settings)
         if measured[settings.grade] > most_ms:
             break
     fitting = [each.grade for each in grades if measured.get(each.grade, np.inf) <= most_ms]
@@ -103,8 +102,7 @@ def choose_grade(runtime: Runtime, grades: Sequence[ScoreSettings], tick_s: floa
 class Monitor:
     """What was loaded."""
 
-    bundle: "BundleFolder"
-    runtime: "Runtime"
+    bundle: Bundle
     settings: ScoreSettings  # at which it starts
     calibrator: "Calibrator | None"
     lower: tuple["Calibrator", ...] = ()  # of the grades that it may step down to
@@ -125,23 +123,21 @@ def load_monitor(car: Assembly) -> Monitor | None:
     if car.config.bundle is None:
         return None
     from donkey_aicc.alarm.can_speak import check_can_speak
-    from donkey_aicc.nets.runtime import BundleFolder, open_runtime
 
-    config, path = car.config, bundle_path(car.config.bundle)
-    bundle = BundleFolder.open(path)
-    runtime = open_runtime(path, config.runtime, config.scorer_threads, config.control_threads)
+    config = car.config
+    bundle = Bundle.load(bundle_path(car.config.bundle), config.scorer_threads, config.control_threads)
     calibrators = _calibrators(bundle, config)
     for calibrator in calibrators:
         if calibrator.alarm is not None:
-            check_can_speak(calibrator.alarm, runtime)
+            check_can_speak(calibrator.alarm, bundle)
     grades = [calibrator.settings for calibrator in calibrators] or [_settings_without_calibrator(config, bundle)]
-    grade, said = _start_at(car, runtime, grades)
+    grade, said = _start_at(car, bundle, grades)
     number = [settings.grade for settings in grades].index(grade)
     first, lower = (calibrators[number], calibrators[number + 1 :]) if calibrators else (None, [])
-    return Monitor(bundle, runtime, grades[number], first, tuple(lower) if _may_step_down(config) else (), said)
+    return Monitor(bundle, grades[number], first, tuple(lower) if _may_step_down(config) else (), said)
 
 
-def _calibrators(bundle: "BundleFolder", config: AiccConfig) -> "list[Calibrator]":
+def _calibrators(bundle: Bundle, config: AiccConfig) -> "list[Calibrator]":
     """One per grade that this drive may use, the best first."""
     from donkey_aicc.calibration.calibrator_file import fitted_grades, load_calibrator
 
@@ -152,7 +148,7 @@ def _calibrators(bundle: "BundleFolder", config: AiccConfig) -> "list[Calibrator
     return [load_calibrator(bundle, grade) for grade in wanted]
 
 
-def _settings_without_calibrator(config: AiccConfig, bundle: "BundleFolder") -> ScoreSettings:
+def _settings_without_calibrator(config: AiccConfig, bundle: Bundle) -> ScoreSettings:
     return ScoreSettings(context=bundle.manifest.context).at_grade(config.grade or FULL)
 
 
@@ -160,18 +156,18 @@ def _may_step_down(config: AiccConfig) -> bool:
     return config.grade is None and config.scorer_threaded
 
 
-def _start_at(car: Assembly, runtime: "Runtime", grades: list[ScoreSettings]) -> tuple[str, str]:
+def _start_at(car: Assembly, bundle: Bundle, grades: list[ScoreSettings]) -> tuple[str, str]:
     """The grade to start with, and the sentence about it. Every net has run once after it, so no tick pays for loading.
 
     A drive with the scorer in its loop has all the time it needs; so it keeps the best.
     """
-    if runtime.has_predictor:
-        prediction_ms(runtime, grades[0].views)
+    if bundle.has_predictor:
+        prediction_ms(bundle, grades[0].views)
     if not car.config.scorer_threaded:
         return grades[0].grade, f"grade {grades[0].grade}"
     if not car.cfg.DRIVE_LOOP_HZ > 0.0:
         raise ConfigError(f"DRIVE_LOOP_HZ must be > 0, got {car.cfg.DRIVE_LOOP_HZ!r}")
-    choice = choose_grade(runtime, grades, 1.0 / car.cfg.DRIVE_LOOP_HZ)
+    choice = choose_grade(bundle, grades, 1.0 / car.cfg.DRIVE_LOOP_HZ)
     if choice.too_slow:
         logger.warning(choice.too_slow)
     return choice.grade, f"{choice}{', fixed by AICC_GRADE' if car.config.grade is not None else ''}"

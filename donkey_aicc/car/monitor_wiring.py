@@ -82,11 +82,10 @@ def _make_scorer(car: Assembly, monitor: Monitor, intake: "FrameIntake", first: 
 
     config, calibrator = car.config, monitor.calibrator
     return WorldModelScorer(
-        monitor.runtime,
+        monitor.bundle,
         calibrator.statistics if calibrator is not None else None,
         monitor.settings,
         lower=[(each.settings, each.statistics) for each in monitor.lower],
-        threads=config.scorer_threads,
         intake=intake,
         right_of_way=first if config.scorer_threaded else None,
         signs=calibrator.alarm.signs if calibrator is not None and calibrator.alarm is not None else None,
@@ -99,7 +98,7 @@ def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay", scorer
 
     calibrator = monitor.calibrator
     tta = TTA(
-        SafetyPredictor(monitor.runtime, scorer.intake),
+        SafetyPredictor(monitor.bundle, scorer.intake),
         monitor.settings.views,
         monitor.settings.seed,
         details=True,

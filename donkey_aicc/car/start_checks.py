@@ -221,7 +221,7 @@ def _monitor(monitor: "Monitor | None") -> str:
         return "monitor off because AICC_BUNDLE is None"
     lacks = "" if monitor.calibrator is not None else ", no calibrator"
     lacks += "" if monitor.bundle.manifest.has_predictor else ", no confidence because it was trained without labels"
-    return f"monitor on ({monitor.bundle.path.name}{lacks}, {monitor.runtime.name}, {monitor.grade_said})"
+    return f"monitor on ({monitor.bundle.path.name}{lacks}, {monitor.grade_said})"
 
 
 def _injection(car: Assembly, injection: "InjectionControl | None") -> str:

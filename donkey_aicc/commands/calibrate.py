@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.commands.label_arguments import add_bundle_label_arguments, bundle_labels
+from donkey_aicc.commands.worker_arguments import add_worker_arguments, workers_of
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.manifest import Manifest
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--samples", type=int, default=20, metavar="S", help="dropout samples of the dynamics (default 20)")
     parser.add_argument("--rollout-every", type=int, default=10, metavar="N", help="frames between rollouts (default 10)")
     parser.add_argument("--grade", default="full", help="best grade to fit: full (default; fits half and light too) or light")
-    parser.add_argument("--workers", type=int, default=2, help="scoring processes (default 2)")
+    add_worker_arguments(parser)
     parser.add_argument("--picture", default=None, help="before-and-after picture (default: BUNDLE/calibration.png)")
     parser.add_argument("--cache-dir", default=None, help="folder for decoded frames and scores (default: the user's cache)")
     add_bundle_label_arguments(parser)
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
     method = args.method or DEFAULT_METHOD
     one_of("--method", method, DRIVABLE)
-    bundle = Bundle.load(args.bundle)
+    workers, bundle = workers_of(args), Bundle.load(args.bundle)
     manifest = bundle.manifest
     loaded = load_drives(args.data, cache_dir=args.cache_dir, **bundle_labels(args, manifest))
     drives = calibration_drives(bundle, loaded.drives)
@@ -78,14 +79,14 @@ def run(args: argparse.Namespace) -> int:
     settings = ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, context=manifest.context)
     settings = settings.at_grade(args.grade)
     score = partial(score_once, cache_dir=args.cache_dir)
-    nominal = score(bundle, drives, settings=settings, workers=args.workers, title="scoring calibration drives")
+    nominal = score(bundle, drives, settings=settings, workers=workers, title="scoring calibration drives")
     options = bundle_labels(args, manifest) | {"cache_dir": args.cache_dir}
 
     def scored(tubs: list[str], title: str, settings: ScoreSettings, driving_only: bool) -> Any:
         if not tubs:
             return None
         found = load_drives(tubs, driving_only=driving_only, **options).drives
-        return score(bundle, found, settings=settings, workers=args.workers, title=title)
+        return score(bundle, found, settings=settings, workers=workers, title=title)
 
     cheap = settings.at_grade(LIGHT)  # the alarm does not look ahead
     fresh = scored(args.alarm_drives, "scoring drives for the alarm", cheap, driving_only=True)
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         chosen = [
             drive for name in names if manifest.split.get(name) for drive in calibration_drives(bundle, loaded.drives, name)
         ]
-        return score(bundle, chosen, settings=settings, workers=args.workers, title=title) if chosen else None
+        return score(bundle, chosen, settings=settings, workers=workers, title=title) if chosen else None
 
     aside = side(("test",), "scoring drives kept aside", cheap)  # the promise is checked on them, nothing is fitted
     seen = side(("train", "validation"), "scoring drives of the training for the alarm", replace(cheap, views=1))
@@ -115,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
             print("\n".join(calibrator.alarm.statements()))
         print(f"  the bundle was trained without labels: no confidence\nwritten to {path}")
         return 0
-    augmented = build_augmented(bundle, drives, settings, args.seed, args.workers, score=score)
+    augmented = build_augmented(bundle, drives, settings, args.seed, workers, score=score)
     # under a fault a car that stands is stuck, which belongs to the drive
     augmented = replace(augmented, driven=scored(args.driven, "scoring driven faults", settings, driving_only=False))
     result = calibrate_bundle(bundle, nominal, augmented, settings, method, args.seed, others)

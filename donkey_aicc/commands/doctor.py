@@ -10,7 +10,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--car", default=".", help="car folder to check: settings, tubs and devices (default: here)")
     parser.add_argument("--bundle", help="bundle to drive with, a folder or a shipped name (default: the car's, else reference)")
     parser.add_argument("--hz", type=float, help="rate of the drive loop (default: the car's, else 20)")
-    parser.add_argument("--runtime", help="auto, onnx or torch (default: the car's, else auto)")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
@@ -24,8 +23,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"--hz must be > 0, got {args.hz}")
     folder = Path(args.car).expanduser()
     cfg, config, car = doctor.read_car(folder)
-    given = {"bundle": args.bundle, "runtime": args.runtime}
-    config = replace(config, **{name: value for name, value in given.items() if value is not None})
+    config = config if args.bundle is None else replace(config, bundle=args.bundle)
     here = home_of_car(config, cfg) if hasattr(cfg, "CAMERA_TYPE") else EMBEDDED
     checks = [doctor.check_versions(), car, *doctor.check_monitor(config, args.hz or float(cfg.DRIVE_LOOP_HZ), here)]
     checks += [

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.commands.label_arguments import add_bundle_label_arguments, bundle_labels
+from donkey_aicc.commands.worker_arguments import add_worker_arguments, workers_of
 
 if TYPE_CHECKING:
     from donkey_aicc.evaluation.report import ScoreFiles
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--d-aug-frames", type=int, default=80, metavar="N", help="usable frames in each of the 55 pieces of D_aug (default 80)"
     )
-    parser.add_argument("--workers", type=int, default=2, metavar="N", help="scoring processes (default 2)")
+    add_worker_arguments(parser)
     parser.add_argument("--cache-dir", metavar="DIR", help="for decoded frames and scores (default ~/.cache/donkey_aicc)")
     add_bundle_label_arguments(parser)
 
@@ -91,10 +92,9 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
     from donkey_aicc.evaluation.report import load_scores, save_scores
     from donkey_aicc.files import write_atomic
 
-    settings, workers = score_settings(bundle), args.workers
-    for name, value in (("--d-aug-frames", args.d_aug_frames), ("--workers", workers)):
-        if value < 1:
-            raise ConfigError(f"{name} must be >= 1, got {value}")
+    settings, workers = score_settings(bundle), workers_of(args)
+    if args.d_aug_frames < 1:
+        raise ConfigError(f"--d-aug-frames must be >= 1, got {args.d_aug_frames}")
     calibration, test, ood = _drives(args, bundle)
 
     score = partial(score_once, cache_dir=args.cache_dir)

@@ -71,7 +71,7 @@ def _bundle(path: str | None) -> "Bundle | None":
     if path is None:
         return None
     from donkey_aicc.car.bundles import bundle_path
-    from donkey_aicc.nets.bundle import Bundle  # torch, which nobody else here needs
+    from donkey_aicc.nets.bundle import Bundle
 
     return Bundle.load(bundle_path(path))
 

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from donkey_aicc.commands.worker_arguments import add_worker_arguments, workers_of
 from donkey_aicc.errors import AiccError
 
 
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="inject after 200 nominal frames: fault names, separated by commas; d_aug: all faults a calibrator may learn from",
     )
     parser.add_argument("--severity", default="1-5", help="severities to inject: N or FIRST-LAST (default 1-5)")
-    parser.add_argument("--workers", type=int, default=2, help="processes (default 2)")
+    add_worker_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,7 +30,8 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.simulator.record_drives import plan_nominal, plan_protocol, record
     from donkey_aicc.simulator.tracks import make_track
 
-    for name, value, least in (("--drives", args.drives, 1), ("--seed", args.seed, 0), ("--workers", args.workers, 1)):
+    workers = workers_of(args)
+    for name, value, least in (("--drives", args.drives, 1), ("--seed", args.seed, 0)):
         if value < least:
             raise AiccError(f"{name} must be >= {least}, got {value}")
     make_track(args.track)  # an unknown track should fail here, not in a worker
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         from donkey_aicc.nets.vision_pilot import pilot_weights
 
         pilot_weights(model)
-    new = record(plans, model, args.workers)
+    new = record(plans, model, workers)
     frames = sum(plan.frames for plan in plans)
     print(f"{len(plans)} tubs with {frames} frames in {args.out} ({new} new, {len(plans) - new} were there)")
     return 0

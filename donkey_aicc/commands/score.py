@@ -1,11 +1,11 @@
 """donkey-aicc score: tubs in, one row of scores per frame out."""
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from donkey_aicc.commands.label_arguments import add_bundle_label_arguments, bundle_labels
+from donkey_aicc.commands.worker_arguments import add_worker_arguments, workers_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,8 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bundle", required=True, metavar="BUNDLE", help="folder of the trained models")
     parser.add_argument("--out", required=True, metavar="FILE", help="score table to write, an .npz")
     parser.add_argument("--grade", help="grade of the scores: full, half or light (default: the best it has)")
-    parser.add_argument("--workers", type=int, metavar="N", help="processes, one core each (default: all cores)")
-    parser.add_argument("--dask", metavar="ADDRESS", help="score on this Dask cluster instead, such as tcp://host:8786")
+    add_worker_arguments(parser)
     parser.add_argument("--lanes", type=int, default=8, metavar="L", help="sequences that run together in a worker (default 8)")
     parser.add_argument("--min-length", type=int, default=1, metavar="N", help="drop sequences of fewer frames (default 1)")
     parser.add_argument("--cache-dir", metavar="DIR", help="where decoded frames are kept (default ~/.cache/donkey_aicc)")
@@ -38,12 +37,11 @@ def run(args: argparse.Namespace) -> int:
 
     out = Path(args.out)
     check_score_path(out)
-    batch = BatchSettings(lanes=args.lanes)
+    batch, workers = BatchSettings(lanes=args.lanes), workers_of(args)
     bundle = Bundle.load(bundle_path(args.bundle))
     settings = score_settings(bundle, args.grade)
     loaded = _load(args, bundle)
-    workers = args.workers if args.workers is not None else os.cpu_count() or 1
-    table = score_drives(bundle, loaded.drives, settings=settings, batch=batch, workers=workers, dask_address=args.dask)
+    table = score_drives(bundle, loaded.drives, settings=settings, batch=batch, workers=workers)
     table.save(out, _normalised(table, bundle, args.grade))
     print(_summary(table, bundle, out))
     return 0

@@ -1,7 +1,6 @@
 """donkey-aicc train: tubs in, model bundle out."""
 
 import argparse
-import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,23 +95,9 @@ def run(args: argparse.Namespace) -> int:
     )
     manifest = train_bundle(loaded.drives, plan)
     if manifest.files:  # only the first of several processes wrote the bundle
-        _export(plan.out, loaded)
         print(describe(plan.out, manifest))
         print(f"curves and pictures: {plan.work}")
     return 0
-
-
-def _export(bundle: Path, loaded: "LoadedData") -> None:
-    """ONNX files for the car, where the onnx package is there to write them."""
-    if importlib.util.find_spec("onnx") is None:
-        print(f"no ONNX files, because the onnx package is missing: donkey-aicc export {bundle} makes them", flush=True)
-        return
-    import numpy as np
-
-    from donkey_aicc.nets.onnx_export import CHECKED_FRAMES, export_bundle
-
-    drive = loaded.drives[0]
-    export_bundle(bundle, np.asarray(drive.images[:CHECKED_FRAMES]), np.asarray(drive.actions[:CHECKED_FRAMES]))
 
 
 def _say_left_out(loaded: "LoadedData") -> None:

@@ -7,8 +7,8 @@ import gymnasium
 import numpy as np
 
 from donkey_aicc.car.bundles import bundle_path
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.latent_pilot import HISTORY, LatentView
-from donkey_aicc.nets.runtime import open_runtime
 
 
 class LatentEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -17,7 +17,7 @@ class LatentEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     def __init__(self, env: gymnasium.Env[Any, Any], bundle: str | Path = "reference", history: int = HISTORY) -> None:
         """history: how many of its commands the agent sees."""
         super().__init__(env)
-        self._view = LatentView(open_runtime(bundle_path(str(bundle))), history)
+        self._view = LatentView(Bundle.load(bundle_path(str(bundle))), history)
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._view.size,), np.float32)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:

@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 
 from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.preprocess import images_to_array
 from donkey_aicc.progress import Progress
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.find_tubs import find_tubs, tub_names
@@ -121,13 +122,8 @@ def general_features(drives: Sequence[Drive], seed: int = 0) -> np.ndarray:
 
 def bundle_features(drives: Sequence[Drive], bundle: "Bundle", seed: int = 0) -> np.ndarray:
     """(N, <= 48) float32: main components of the encoder's means, each latent by its own spread."""
-    import torch
-
-    from donkey_aicc.nets.preprocess import images_to_tensor
-
-    with torch.no_grad():
-        parts = [bundle.vae.encode(images_to_tensor(images))[0].flatten(1).numpy() for images in _chunks(drives)]
-    latents = np.concatenate(parts)
+    latents = np.concatenate([bundle.encode(images_to_array(images)) for images in _chunks(drives)])
+    latents = latents.reshape(len(latents), -1)
     return _components(latents, np.maximum(latents.std(axis=0), 1e-6), seed)
 
 

@@ -1,164 +1,132 @@
-"""A bundle: a folder with manifest.json and the weights of the three nets as safetensors. Nothing is pickled."""
+"""A bundle: a folder with manifest.json and the weights of the nets as safetensors, ready to run. Nothing is pickled."""
 
-import os
-import shutil
-import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import hashlib
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-import torch
-from torch import Tensor, nn
+import numpy as np
 
-from donkey_aicc.errors import AiccError
-from donkey_aicc.files import exchange, remove_leftovers, save_tensors, sha256_of
-from donkey_aicc.nets import fast_conv  # noqa: F401  imported early: its constants must not be made on the meta device
-from donkey_aicc.nets.camera_nets import VAE, SafetyCNN, convolution_channels, input_width
-from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.manifest import MANIFEST, WEIGHT_FILES, Manifest, read_manifest, write_manifest
-from donkey_aicc.nets.preprocess import input_channels
-from donkey_aicc.nets.runtime import BundleFolder
+from donkey_aicc.errors import DAMAGE, AiccError
+from donkey_aicc.nets.engine import Engine
+from donkey_aicc.nets.manifest import CALIBRATOR, Manifest, read_manifest
+from donkey_aicc.nets.onnx_graph import Built
+from donkey_aicc.nets.onnx_nets import NET_OF, build_graph
+from donkey_aicc.nets.preprocess import ActionStats, input_channels
+from donkey_aicc.untrusted import read_bounded
 
-__all__ = ["Bundle", "Manifest", "Nets", "read_manifest", "save_bundle", "survives_half"]
-
-
-@dataclass(frozen=True)
-class Nets:
-    """The nets that make up a bundle; without labels there is no safety predictor."""
-
-    vae: VAE
-    dynamics: LatentDynamics
-    safety: SafetyCNN | None
-
-    def by_name(self) -> dict[str, nn.Module]:
-        found: dict[str, nn.Module | None] = {"vae": self.vae, "dynamics": self.dynamics, "safety": self.safety}
-        return {name: net for name, net in found.items() if net is not None}
+MOST_CHANNELS = 8192  # of a layer, twice what ours have: a small file must not make a net that fills the memory
+_UNUSED = ".num_batches_tracked"  # of the norms: training counts there
+Weights = dict[str, np.ndarray]
 
 
-class Bundle(BundleFolder):
-    """Trained nets in evaluation mode with the statistics that belong to them."""
+class Bundle(Engine):
+    """What a bundle is, its files, checked whenever they are read, and its nets."""
 
-    def __init__(self, nets: Nets, manifest: Manifest, path: Path, device: torch.device) -> None:
-        super().__init__(manifest, path)
-        self.vae, self.dynamics, self._safety = nets.vae, nets.dynamics, nets.safety
-        self.device = device
+    def __init__(self, manifest: Manifest, path: Path, threads: int = 1, control_threads: int = 1) -> None:
+        super().__init__(self._graph, threads, control_threads)
+        self.manifest, self.path = manifest, path
+        self.horizons = tuple(manifest.horizons)
+        self.lags = tuple(manifest.lags)
+        self.action_stats = ActionStats.from_json(manifest.action_stats)
+        self._arrived: dict[str, Weights] = {}  # in a worker: the weights came along
+
+    @classmethod
+    def open(cls, path: str | Path, threads: int = 1, control_threads: int = 1) -> "Bundle":
+        """Read the manifest; the other files are checked when they are used."""
+        return cls(read_manifest(path), Path(path), threads, control_threads)
+
+    @classmethod
+    def load(cls, path: str | Path, threads: int = 1, control_threads: int = 1) -> "Bundle":
+        """Check the whole folder: damage shows itself here, not in the middle of a drive. Refusals say what is to be done."""
+        bundle = cls.open(path, threads, control_threads)
+        for net, file in bundle.manifest.weight_files.items():
+            weights = bundle.weights(net)
+            used = {name for graph, its in NET_OF.items() if its == net for name in bundle._build_graph(graph, weights).weights}
+            other = sorted(name for name in weights.keys() - used if not name.endswith(_UNUSED))
+            if other:
+                where = bundle.path / file
+                raise AiccError(f"{where} does not fit this version's network: it has {other[0]} too; train the bundle again")
+        return bundle
 
     @property
     def has_predictor(self) -> bool:
         """False for a bundle trained without labels."""
-        return self._safety is not None
+        return self.manifest.has_predictor
 
     @property
-    def safety(self) -> SafetyCNN:
-        """The safety predictor; asking a bundle that has none is refused in words."""
-        if self._safety is None:
+    def calibrator_path(self) -> Path:
+        """Where this bundle's calibrator is, if there is one; it names the weights that it is for."""
+        return self.path / CALIBRATOR
+
+    def content(self, file: str) -> bytes:
+        """A file that the manifest lists, if size and hash are as recorded.
+
+        Its bytes and not its place, so that what was checked is what is used, and nothing that happens to the file while the
+        car drives can matter.
+        """
+        path, entry = self.path / file, self.manifest.files[file]
+        if not path.is_file():
+            raise AiccError(f"{self.path} lacks {file}, which its manifest lists; copy the whole bundle folder again")
+        size = path.stat().st_size
+        if size != entry["bytes"]:
+            state = "truncated" if size < entry["bytes"] else "longer than recorded"
+            raise AiccError(f"{path} is {state}: {size} bytes, expected {entry['bytes']}; copy the bundle again")
+        data = read_bounded(path, size)
+        digest = hashlib.sha256(data).hexdigest()
+        if digest != entry["sha256"]:
+            raise AiccError(
+                f"{path}: sha256 differs from the manifest ({digest[:12]}..., expected {entry['sha256'][:12]}...); "
+                "the file was changed or damaged: copy the bundle again or retrain it"
+            )
+        return data
+
+    def weights(self, net: str) -> Weights:
+        """The tensors of a net. A hash says who wrote a file, not that it holds numbers: a NaN would silence the monitor."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+
+        if net in self._arrived:
+            return self._arrived[net]
+        if net not in self.manifest.weight_files:
             raise AiccError(
                 f"bundle {self.path} was trained without labels: it gives rho, delta and the alarm, but has no safety predictor, "
                 "so no p_safe and no confidence. Label the tubs (donkey-aicc label TUB) and train again for those"
             )
-        return self._safety
+        file = self.manifest.weight_files[net]
+        path = self.path / file
+        try:
+            found = load(self.content(file))
+        except (SafetensorError, AssertionError, *DAMAGE) as error:
+            raise AiccError(f"{path} is not a readable weight file: {error}; retrain the bundle") from error
+        for name, value in found.items():
+            if max(value.shape, default=0) > MOST_CHANNELS:
+                raise AiccError(f"{path}: {name} must have at most {MOST_CHANNELS} in a dimension, got {value.shape}; retrain it")
+            if value.dtype.kind == "f" and not np.isfinite(value).all():
+                raise AiccError(f"{path}: {name} must hold finite numbers, got others; retrain the bundle")
+        return found
 
-    @classmethod
-    def load(cls, path: str | Path, device: str | torch.device = "cpu") -> "Bundle":
-        """Verify the folder and load it; every refusal says what is wrong and what to do."""
-        opened, target = BundleFolder.open(path), torch.device(device)
-        manifest, folder = opened.manifest, opened.path
-        states = {name: _state(opened, file) for name, file in manifest.weight_files.items()}
-        if "safety" in states:
-            _check_inputs(folder, input_width(states["safety"]), input_channels(opened.lags))
-        horizons = len(manifest.horizons)
-        makers: dict[str, Callable[[], nn.Module]] = {
-            "vae": VAE,
-            "dynamics": LatentDynamics,
-            "safety": lambda: SafetyCNN(horizons, convolution_channels(states["safety"]), input_width(states["safety"])),
-        }
-        loaded = {
-            name: _filled(make, states[name], folder / WEIGHT_FILES[name], target)
-            for name, make in makers.items()
-            if name in states
-        }
-        return cls(Nets(loaded["vae"], loaded["dynamics"], loaded.get("safety")), manifest, folder, target)  # type: ignore[arg-type]
+    def _graph(self, which: str) -> Built:
+        return self._build_graph(which, self.weights(NET_OF[which]))
 
+    def _build_graph(self, which: str, weights: Weights) -> Built:
+        where = self.path / self.manifest.weight_files[NET_OF[which]]
+        return build_graph(which, weights, str(where), input_channels(self.lags), len(self.horizons))
 
-def _check_inputs(folder: Path, found: int, expected: int) -> None:
-    if found != expected:
-        raise AiccError(
-            f"{folder / WEIGHT_FILES['safety']} takes {found} input channels, while the manifest's lags make {expected}; "
-            "copy the whole bundle folder again or retrain it"
-        )
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process, and with its weights, because a computer of a cluster need not have the folder."""
+        self._arrived = {net: self.weights(net) for net in self.manifest.weight_files}
+        return partial(_arrived, type(self)), (self.manifest, self.path, self._arrived)
 
 
-def _state(folder: BundleFolder, file: str) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(value) for name, value in folder.weights(file).items()}
+_HERE: dict[tuple[str, ...], Bundle] = {}
 
 
-def _filled(make: Callable[[], nn.Module], state: dict[str, Tensor], path: Path, device: torch.device) -> nn.Module:
-    with torch.device("meta"):  # no time for random weights that are overwritten at once
-        net = make()
-    full = {name: value.float() if value.is_floating_point() else value for name, value in state.items()}
-    try:
-        net.load_state_dict(full, strict=True, assign=True)
-    except RuntimeError as error:
-        raise AiccError(f"{path} does not fit this version's network: {str(error).splitlines()[-1].strip()}; retrain") from error
-    return net.to(device).eval().requires_grad_(False)
-
-
-def save_bundle(path: str | Path, nets: Nets, manifest: Manifest) -> Manifest:
-    """Write the folder in one piece: it appears complete or not at all. Returns the manifest with the file hashes.
-
-    An older bundle at the same place is replaced together with its calibrator, which no longer fits.
-    """
-    folder = Path(path)
-    _refuse_foreign(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(folder)
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.stem}.{os.getpid()}-", suffix=folder.suffix))
-    try:
-        files = {WEIGHT_FILES[name]: _write_weights(temporary / WEIGHT_FILES[name], net) for name, net in nets.by_name().items()}
-        complete = replace(manifest, files=files)
-        write_manifest(temporary, complete)
-        os.chmod(temporary, 0o755)
-        _replace_folder(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return complete
-
-
-def _refuse_foreign(folder: Path) -> None:
-    if folder.is_file():
-        raise AiccError(f"cannot write a bundle to {folder}: it is a file")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-        raise AiccError(f"{folder} exists and is not a model bundle; choose another --out, or empty it first")
-
-
-def _write_weights(path: Path, net: nn.Module) -> dict[str, object]:
-    state = {name: value.detach().cpu().contiguous() for name, value in net.state_dict().items()}
-    half = survives_half(state)
-    if half:
-        state = {name: value.half() if value.is_floating_point() else value for name, value in state.items()}
-    save_tensors(path, state)
-    with open(path, "rb") as written:
-        os.fsync(written.fileno())
-    os.chmod(path, 0o644)
-    return {"sha256": sha256_of(path), "bytes": path.stat().st_size, "dtype": "float16" if half else "float32"}
-
-
-def survives_half(state: dict[str, Tensor]) -> bool:
-    """True if no value changes by being stored in 16 bits (training rounds the weights first where that costs nothing)."""
-    return all(torch.equal(value.half().float(), value) for value in state.values() if value.is_floating_point())
-
-
-def _replace_folder(new: Path, folder: Path) -> None:
-    if not folder.exists():
-        os.rename(new, folder)
-        return
-    if exchange(new, folder):  # the old bundle goes with the caller's temporary folder
-        return
-    old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.stem}.{os.getpid()}-old_", suffix=folder.suffix))
-    os.rename(folder, old)  # over the empty directory
-    try:
-        os.rename(new, folder)
-    except OSError:
-        os.rename(old, folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+def _arrived(kind: type[Bundle], manifest: Manifest, path: Path, weights: dict[str, Weights]) -> Bundle:
+    """In a worker: the same bundle comes with every task, and making its sessions takes longer than many a task."""
+    key = (str(path), *sorted(entry["sha256"] for entry in manifest.files.values()))
+    if key not in _HERE:
+        _HERE.clear()
+        _HERE[key] = kind(manifest, path)
+        _HERE[key]._arrived = weights
+    return _HERE[key]

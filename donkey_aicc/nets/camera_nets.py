@@ -8,10 +8,19 @@
 from collections.abc import Mapping
 from itertools import pairwise
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from donkey_aicc.nets.preprocess import CHANGE_GAIN, FEATURE_SIZE, LATENT_CHANNELS, LATENT_SIDE, frames_in
+from donkey_aicc.nets.preprocess import (
+    CHANGE_GAIN,
+    FEATURE_SIZE,
+    FIRST_SIZE,
+    LATENT_CHANNELS,
+    LATENT_SIDE,
+    PREDICTOR_DROPOUT,
+    frames_in,
+)
 
 # exp(logvar) stays a finite, trainable variance inside these bounds
 LOGVAR_MIN, LOGVAR_MAX = -12.0, 6.0
@@ -108,7 +117,6 @@ class VAE(nn.Module):
         return self.decode(self.encode(x)[0])
 
 
-SAFETY_DROPOUT = 0.3
 # Most of the parameters are in the first fully connected layer. Convolutions twice as wide would cost the control path more than
 # twice as much, for each of the augmented views, and predict no better (studies/log.md).
 SAFETY_CHANNELS = (16, 32, 64, 288)
@@ -132,10 +140,10 @@ class SafetyCNN(nn.Module):
         super().__init__()
         self.inputs = inputs
         self.convolutions = nn.Sequential(*(_block(*pair) for pair in pairwise((inputs, *channels))))
-        self.first = nn.Linear(channels[-1] * 4 * 4, 512)
-        self.second = nn.Linear(512, FEATURE_SIZE)
+        self.first = nn.Linear(channels[-1] * 4 * 4, FIRST_SIZE)
+        self.second = nn.Linear(FIRST_SIZE, FEATURE_SIZE)
         self.third = nn.Linear(FEATURE_SIZE, horizons)
-        self.dropout = nn.Dropout(SAFETY_DROPOUT)
+        self.dropout = nn.Dropout(PREDICTOR_DROPOUT)
 
     def seen(self, x: Tensor) -> Tensor:
         """x: (B, C, 64, 64) -> (B, 512), all before the first dropout."""
@@ -158,19 +166,9 @@ class SafetyCNN(nn.Module):
         return self.features_and_logits(x)[1]
 
 
-def convolution_channels(state: Mapping[str, Tensor]) -> tuple[int, ...]:
-    """The widths that stored weights have: bundles made before the net became narrower still load.
-
-    Weights of some other net get the usual widths, so that loading them says what does not fit.
-    """
-    found = tuple(len(weight) for name, weight in sorted(state.items()) if name.startswith("convolutions.") and weight.dim() == 4)
-    return found if len(found) == len(SAFETY_CHANNELS) else SAFETY_CHANNELS
-
-
-def input_width(state: Mapping[str, Tensor]) -> int:
-    """The input channels that stored weights have: 3 without history."""
-    weight = state.get("convolutions.0.0.weight")
-    return 3 if weight is None or weight.dim() != 4 else weight.shape[1]
+def convolution_channels(state: Mapping[str, np.ndarray]) -> tuple[int, ...]:
+    """The widths that stored weights have: a wider or narrower net is a predictor too."""
+    return tuple(len(state[f"convolutions.{number}.0.weight"]) for number in range(len(SAFETY_CHANNELS)))
 
 
 class PilotNet(nn.Module):

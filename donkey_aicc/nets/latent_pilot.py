@@ -16,8 +16,8 @@ import numpy as np
 
 from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.limits import drive_command
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.preprocess import LATENT_CHANNELS, POSITIONS, to_model_image
-from donkey_aicc.nets.runtime import Runtime, open_runtime
 from donkey_aicc.untrusted import parse_json
 
 logger = logging.getLogger(__name__)
@@ -33,8 +33,8 @@ _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"ReLU": lambda x:
 class LatentView:
     """Frame -> what the agent sees: the latent mean of the frame, and the newest commands, the last one first."""
 
-    def __init__(self, runtime: Runtime, history: int) -> None:
-        self._runtime, self._commands = runtime, deque([(0.0, 0.0)] * history, maxlen=history)
+    def __init__(self, bundle: Bundle, history: int) -> None:
+        self._bundle, self._commands = bundle, deque([(0.0, 0.0)] * history, maxlen=history)
         self.size = LATENT_CHANNELS * POSITIONS + 2 * history
 
     def reset(self) -> None:
@@ -44,7 +44,7 @@ class LatentView:
     def see(self, image: np.ndarray) -> np.ndarray:
         """(H, W, 3) uint8 RGB -> (size,) float32."""
         pixels = to_model_image(image).transpose(2, 0, 1)[None].astype(np.float32) / np.float32(255.0)
-        latent = self._runtime.encode(pixels).ravel()
+        latent = self._bundle.encode(pixels).ravel()
         return np.concatenate([latent, np.ravel(self._commands)]).astype(np.float32)
 
     def sent(self, steering: float, throttle: float) -> None:
@@ -110,7 +110,7 @@ class LatentPilot:
                 raise ValueError(f"format {about['format']!r} with a history of {history}")
             home = Path(bundle or about["bundle"])
             home = home if home.exists() else models_dir() / home.name
-            self._view = LatentView(open_runtime(home, threads=self._threads), history)
+            self._view = LatentView(Bundle.load(home, threads=self._threads), history)
             self._layers, self._low, self._high, self._scaled = layers, low, high, bool(about["scaled"])
             self._act(np.zeros(self._view.size, np.float32))
         except DAMAGE as error:

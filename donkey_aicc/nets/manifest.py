@@ -48,7 +48,6 @@ class Manifest:
     precision: dict[str, Any] = field(default_factory=dict)  # measured change of each net's output by its stored precision
     warnings: list[str] = field(default_factory=list)
     files: dict[str, dict[str, Any]] = field(default_factory=dict)  # name -> sha256, bytes, dtype
-    onnx: dict[str, dict[str, Any]] = field(default_factory=dict)  # files of `donkey-aicc export` -> sha256, bytes
     kind: str = KIND
     meaning: str = ""  # `fingerprint` when it was written
     schema_version: int = SCHEMA_VERSION
@@ -68,11 +67,6 @@ class Manifest:
     def weight_files(self) -> dict[str, str]:
         """Net -> file, of the nets that this bundle has."""
         return {name: file for name, file in WEIGHT_FILES.items() if name != "safety" or self.has_predictor}
-
-    @property
-    def is_exported(self) -> bool:
-        """Whether the bundle can run without torch."""
-        return bool(self.onnx)
 
     @property
     def fingerprint(self) -> str:
@@ -155,8 +149,6 @@ def _check_files_listed(folder: Path, manifest: Manifest) -> None:
     for name in manifest.weight_files.values():
         if not _is_hash(manifest.files.get(name)):
             raise AiccError(f"{folder / MANIFEST} holds no hash of {name}; copy the bundle again or retrain it")
-    if not all(_is_hash(entry) for entry in manifest.onnx.values()):
-        raise AiccError(f"{folder / MANIFEST}: onnx must be a table of file hashes; run donkey-aicc export {folder} again")
 
 
 def _check_frames(folder: Path, manifest: Manifest) -> None:

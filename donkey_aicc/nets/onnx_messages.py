@@ -1,7 +1,7 @@
 """The few messages of an ONNX file as bytes, in the order of their fields: the same graph always gives the same bytes.
 
-Written here, because a car must be able to write them too, to tell our graphs from a stranger's, and has no onnx package. Field
-numbers are those of onnx.proto; tests compare with what that package writes.
+Written here, because whatever runs the nets makes their graphs, and a car has no onnx package. Field numbers are those of
+onnx.proto; tests compare with what that package writes.
 """
 
 import struct
@@ -43,12 +43,10 @@ def constant(name: str, values: np.ndarray) -> bytes:
     return sizes + _number(2, _KINDS[values.dtype]) + _text(8, name) + _message(9, data)
 
 
-def stored_tensor(name: str, kind: int, shape: Sequence[int], place: dict[str, str]) -> bytes:
-    """A tensor whose data is in another file."""
+def outside_tensor(name: str, kind: int, shape: Sequence[int]) -> bytes:
+    """A tensor whose data is not in the graph: whoever makes a session hands it over."""
     found = b"".join(_number(1, size) for size in shape) + _number(2, kind) + _text(8, name)
-    for key, value in place.items():
-        found += _message(13, _text(1, key) + _text(2, value))
-    return found + _number(14, _EXTERNAL)
+    return found + _message(13, _text(1, "location") + _text(2, "handed over")) + _number(14, _EXTERNAL)
 
 
 def value(name: str, shape: Sequence[int | str] | None) -> bytes:

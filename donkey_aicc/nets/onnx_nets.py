@@ -1,15 +1,18 @@
 """The nets as ONNX graphs, layer by layer as in camera_nets.py and dynamics.py; needs neither torch nor onnx."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from donkey_aicc.nets import winograd_matrices
-from donkey_aicc.nets.onnx_graph import Graph, Weights
+from donkey_aicc.nets import winograd_matrices as winograd
+from donkey_aicc.nets.onnx_graph import Built, Graph
 from donkey_aicc.nets.preprocess import (
     ACTION_CHANNELS,
     CHANGE_GAIN,
+    FEATURE_SIZE,
+    FIRST_SIZE,
     GATES,
     HIDDEN,
     LATENT_CHANNELS,
@@ -22,58 +25,81 @@ NORM_EPS = 1e-5  # torch's default, which all our nets use
 IMAGE = ("batch", 3, 64, 64)
 LATENT = ("batch", LATENT_CHANNELS, LATENT_SIDE, LATENT_SIDE)
 _SAMPLES = (POSITIONS, "lanes", "samples")
-# What ONNX Runtime runs -> its file; the net whose weights it uses.
-ENCODER, DECODER, PREDICTOR, COMMAND, STEP = "encoder.onnx", "decoder.onnx", "predictor.onnx", "command.onnx", "step.onnx"
-NET_OF = {ENCODER: "vae", DECODER: "vae", PREDICTOR: "safety", COMMAND: "dynamics", STEP: "dynamics"}
+# What runs; the net whose weights it uses.
+ENCODER, DECODER, PREDICTOR, DROPPED, COMMAND, STEP = "encoder", "decoder", "predictor", "dropped predictor", "command", "step"
+NET_OF = {ENCODER: "vae", DECODER: "vae", PREDICTOR: "safety", DROPPED: "safety", COMMAND: "dynamics", STEP: "dynamics"}
 
 
-def graph_file(file: str, weights: Weights) -> bytes:
-    """The content of one of these files for these weights; it holds none of them itself, so it depends on their layout only."""
-    made: dict[str, Callable[[Weights], bytes]] = {
-        ENCODER: encoder_graph,
-        DECODER: decoder_graph,
-        PREDICTOR: predictor_graph,
-        COMMAND: command_graph,
-        STEP: step_graph,
+def build_graph(which: str, weights: Mapping[str, np.ndarray], where: str, channels: int, horizons: int) -> Built:
+    """One of the graphs above for these weights of the file `where`; a weight that is missing or of another shape is refused.
+
+    channels: of the predictor's input; horizons: how many it answers for.
+    """
+    graph = Graph(weights, where)
+    made: dict[str, Callable[[], Built]] = {
+        ENCODER: lambda: _encoder(graph),
+        DECODER: lambda: _decoder(graph),
+        PREDICTOR: lambda: _predictor(graph, channels, horizons),
+        DROPPED: lambda: _dropped_predictor(graph, channels, horizons),
+        COMMAND: lambda: _command(graph),
+        STEP: lambda: _step(graph),
     }
-    return made[file](weights)
+    return made[which]()
 
 
-def encoder_graph(weights: Weights) -> bytes:
+def _encoder(graph: Graph) -> Built:
     """images -> latent mean."""
-    graph = Graph(weights)
     x = graph.op("Sub", "images", graph.constant(0.5))
-    for number in range(4):
-        x = _conv_norm(graph, x, f"encoder.{number}.0", f"encoder.{number}.1", stride=2)
-        x = graph.op("Relu", x)
-    both = _mixing(graph, x, "encoder.4")
-    return graph.file("encoder", {"images": IMAGE}, {"latent": graph.split_op("Split", 2, both, axis=1, num_outputs=2)[0]})
+    for number, (inputs, outputs) in enumerate(pairwise((3, 32, 64, 128, 192))):
+        x = _conv(graph, x, f"encoder.{number}.0", (outputs, inputs, 4, 4), stride=2)
+        x = graph.op("Relu", _norm(graph, x, f"encoder.{number}.1", outputs))
+    both = _mixing(graph, x, "encoder.4", 192, 2 * LATENT_CHANNELS, 256)
+    return graph.built(ENCODER, {"images": IMAGE}, {"latent": graph.split_op("Split", 2, both, axis=1, num_outputs=2)[0]})
 
 
-def decoder_graph(weights: Weights) -> bytes:
+def _decoder(graph: Graph) -> Built:
     """latent -> images."""
-    graph = Graph(weights)
-    x = graph.op("Relu", _norm(graph, _mixing(graph, "latent", "decoder.0"), "decoder.1"))
-    for residual, up in ((3, 4), (5, 6), (7, 8)):
-        x = _residual(graph, x, f"decoder.{residual}.body")
-        x = graph.op("ConvTranspose", x, graph.weight(f"decoder.{up}.0.weight"), strides=[2, 2], pads=[1, 1, 1, 1])
-        x = graph.op("Relu", _norm(graph, x, f"decoder.{up}.1"))
-    x = _conv(graph, x, "decoder.9")
+    x = _mixing(graph, "latent", "decoder.0", LATENT_CHANNELS, 192, 448)
+    x = graph.op("Relu", _norm(graph, x, "decoder.1", 192))
+    for residual, (inputs, outputs), hidden in ((3, (192, 128), 128), (5, (128, 64), 96), (7, (64, 32), 48)):
+        x, up = _residual(graph, x, f"decoder.{residual}.body", inputs, hidden), f"decoder.{residual + 1}"
+        weight = graph.weight(f"{up}.0.weight", inputs, outputs, 4, 4)
+        x = graph.op("ConvTranspose", x, weight, strides=[2, 2], pads=[1, 1, 1, 1])
+        x = graph.op("Relu", _norm(graph, x, f"{up}.1", outputs))
+    x = _conv(graph, x, "decoder.9", (12, 32, 3, 3), bias=True)
     x = graph.op("DepthToSpace", x, blocksize=2, mode="CRD")
-    return graph.file("decoder", {"latent": LATENT}, {"images": graph.op("Sigmoid", x)})
+    return graph.built(DECODER, {"latent": LATENT}, {"images": graph.op("Sigmoid", x)})
 
 
-def predictor_graph(weights: Weights) -> bytes:
+def _predictor(graph: Graph, channels: int, horizons: int) -> Built:
     """images (and what a history brings) -> features and logits, without dropout."""
-    graph = Graph(weights)
-    channels = weights.shape("convolutions.0.0.weight")[1]
+    features = graph.op("Relu", _linear(graph, _seen(graph, channels), "second", FIRST_SIZE, FEATURE_SIZE))
+    found = {"features": features, "logits": _linear(graph, features, "third", FEATURE_SIZE, horizons)}
+    return graph.built(PREDICTOR, {"images": ("batch", channels, 64, 64)}, found)
+
+
+def _dropped_predictor(graph: Graph, channels: int, horizons: int) -> Built:
+    """The same with masks behind the first two fully connected layers -> logits (passes, B, K).
+
+    Nothing before them is dropped, so that is computed once for all passes.
+    """
+    x = graph.op("Mul", _seen(graph, channels), "first_masks")
+    for name, inputs, outputs in (("second", FIRST_SIZE, FEATURE_SIZE), ("third", FEATURE_SIZE, horizons)):
+        turned = graph.op("Transpose", graph.weight(f"{name}.weight", outputs, inputs), perm=[1, 0])
+        x = graph.op("Add", graph.op("MatMul", x, turned), graph.weight(f"{name}.bias", outputs))
+        x = graph.op("Mul", graph.op("Relu", x), "feature_masks") if name == "second" else x
+    masks = {"first_masks": ("passes", 1, FIRST_SIZE), "feature_masks": ("passes", 1, FEATURE_SIZE)}
+    return graph.built(DROPPED, {"images": ("batch", channels, 64, 64), **masks}, {"logits": x})
+
+
+def _seen(graph: Graph, channels: int) -> str:
+    """images -> (B, 512), all before the first dropout."""
     x = _predictor_input(graph, channels)
     for number in range(4):
-        x = graph.op("Relu", _conv_norm(graph, x, f"convolutions.{number}.0", f"convolutions.{number}.1", stride=2))
-    x = graph.op("Relu", _linear(graph, graph.op("Flatten", x), "first"))
-    features = graph.op("Relu", _linear(graph, x, "second"))
-    shape = ("batch", channels, 64, 64)
-    return graph.file("predictor", {"images": shape}, {"features": features, "logits": _linear(graph, features, "third")})
+        outputs = len(graph.stored(f"convolutions.{number}.0.weight"))  # wider or narrower nets are predictors too
+        x = _conv(graph, x, f"convolutions.{number}.0", (outputs, channels, 3, 3), stride=2)
+        x, channels = graph.op("Relu", _norm(graph, x, f"convolutions.{number}.1", outputs)), outputs
+    return graph.op("Relu", _linear(graph, graph.op("Flatten", x), "first", channels * 4 * 4, FIRST_SIZE))
 
 
 def _predictor_input(graph: Graph, channels: int) -> str:
@@ -87,35 +113,36 @@ def _predictor_input(graph: Graph, channels: int) -> str:
     return graph.op("Concat", graph.op("Sub", newest, half), *changes, commands, axis=1)
 
 
-def command_graph(weights: Weights) -> bytes:
+def _command(graph: Graph) -> Built:
     """Normalised action (L, 2) -> its share of the first layer's gates (16, L, 1, 512)."""
-    graph = Graph(weights)
-    hidden = graph.op("Relu", _linear(graph, "action", "action.0"))
-    maps = graph.reshape(_linear(graph, hidden, "action.2"), -1, ACTION_CHANNELS, POSITIONS)
+    hidden = graph.op("Relu", _linear(graph, "action", "action.0", 2, 64))
+    maps = graph.reshape(_linear(graph, hidden, "action.2", 64, ACTION_CHANNELS * POSITIONS), -1, ACTION_CHANNELS, POSITIONS)
     x = graph.op("Transpose", maps, perm=[2, 0, 1])
-    first = graph.weight("cells.0.gates.weight")
-    gates = _winograd(graph, x, _input_channels(graph, first, [(LATENT_CHANNELS, LATENT_CHANNELS + ACTION_CHANNELS)]))
-    return graph.file("command", {"action": ("lanes", 2)}, {"command": graph.reshape(gates, POSITIONS, -1, 1, GATES * HIDDEN)})
+    own = _input_channels(graph, _gates(graph, 0), [(LATENT_CHANNELS, LATENT_CHANNELS + ACTION_CHANNELS)])
+    gates = _winograd(graph, x, own, ACTION_CHANNELS, GATES * HIDDEN)
+    return graph.built(COMMAND, {"action": ("lanes", 2)}, {"command": graph.reshape(gates, POSITIONS, -1, 1, GATES * HIDDEN)})
 
 
-def step_graph(weights: Weights) -> bytes:
-    """One step of the dynamics for L lanes of S samples, the state as input and output; see Runtime.step."""
-    graph = Graph(weights)
-    std = graph.reshape(graph.weight("latent_std"), LATENT_CHANNELS)
-    z = graph.op("Div", graph.op("Sub", "z", graph.reshape(graph.weight("latent_mean"), LATENT_CHANNELS)), std)
-    first = graph.weight("cells.0.gates.weight")
+def _step(graph: Graph) -> Built:
+    """One step of the dynamics for L lanes of S samples, the state as input and output; see Engine.step."""
+    mean, std = (graph.weight(f"latent_{name}", 1, LATENT_CHANNELS, 1, 1) for name in ("mean", "std"))
+    std = graph.reshape(std, LATENT_CHANNELS)
+    z = graph.op("Div", graph.op("Sub", "z", graph.reshape(mean, LATENT_CHANNELS)), std)
     action_end = LATENT_CHANNELS + ACTION_CHANNELS
-    own = _input_channels(graph, first, [(0, LATENT_CHANNELS), (action_end, action_end + HIDDEN)])
-    joined = _flat(graph, graph.op("Concat", z, graph.op("Mul", "hidden1", "recurrent1"), axis=3), LATENT_CHANNELS + HIDDEN)
+    own = _input_channels(graph, _gates(graph, 0), [(0, LATENT_CHANNELS), (action_end, action_end + HIDDEN)])
+    width = LATENT_CHANNELS + HIDDEN
+    joined = _flat(graph, graph.op("Concat", z, graph.op("Mul", "hidden1", "recurrent1"), axis=3), width)
     shape = graph.op("Concat", graph.op("Shape", "z", end=3), graph.constant([GATES * HIDDEN], np.int64), axis=0)
-    gates = graph.op("Add", graph.op("Reshape", _winograd(graph, joined, own), shape), "command")
+    gates = graph.op("Reshape", _winograd(graph, joined, own, width, GATES * HIDDEN), shape)
+    gates = graph.op("Add", gates, "command")
     state = graph.op("Shape", "hidden1")
     hidden1, cell1 = _cell(graph, gates, "cell1", "cells.0.norm", state)
     joined = graph.op("Concat", graph.op("Mul", hidden1, "between"), graph.op("Mul", "hidden2", "recurrent2"), axis=3)
-    gates = _winograd(graph, _flat(graph, joined, 2 * HIDDEN), graph.weight("cells.1.gates.weight"))
+    gates = _winograd(graph, _flat(graph, joined, 2 * HIDDEN), _gates(graph, 1), 2 * HIDDEN, GATES * HIDDEN)
     hidden2, cell2 = _cell(graph, gates, "cell2", "cells.1.norm", state)
-    out = _winograd(graph, _flat(graph, hidden2, HIDDEN), graph.weight("head.weight"))
-    out = graph.op("Reshape", graph.op("Add", out, graph.weight("head.bias")), state)
+    head = graph.weight("head.weight", 2 * LATENT_CHANNELS, HIDDEN, 3, 3)
+    out = _winograd(graph, _flat(graph, hidden2, HIDDEN), head, HIDDEN, 2 * LATENT_CHANNELS)
+    out = graph.op("Reshape", graph.op("Add", out, graph.weight("head.bias", 2 * LATENT_CHANNELS)), state)
     change, gate = graph.split_op("Split", 2, out, axis=3, num_outputs=2)
     ahead = graph.op("Add", "z", graph.op("Mul", graph.op("Sigmoid", gate), graph.op("Mul", change, std)))
     hidden = (*_SAMPLES, HIDDEN)
@@ -127,7 +154,7 @@ def step_graph(weights: Weights) -> bytes:
         "between": ("one_or_lanes", "samples", HIDDEN),
     }
     found = {"ahead": ahead, "hidden1_": hidden1, "cell1_": cell1, "hidden2_": hidden2, "cell2_": cell2}
-    return graph.file("step", inputs, found)
+    return graph.built(STEP, inputs, found)
 
 
 def _cell(graph: Graph, gates: str, cell: str, norm: str, shape: str) -> tuple[str, str]:
@@ -137,7 +164,7 @@ def _cell(graph: Graph, gates: str, cell: str, norm: str, shape: str) -> tuple[s
     centred = graph.op("Sub", by_gate, graph.op("ReduceMean", by_gate, axes))
     variance = graph.op("ReduceMean", graph.op("Mul", centred, centred), axes)
     spread = graph.op("Sqrt", graph.op("Add", variance, graph.constant(NORM_EPS)))
-    scale, shift = (graph.reshape(graph.weight(f"{norm}.{name}"), GATES, HIDDEN) for name in ("weight", "bias"))
+    scale, shift = (graph.reshape(graph.weight(f"{norm}.{name}", GATES * HIDDEN), GATES, HIDDEN) for name in ("weight", "bias"))
     # tanh(x) = 2 sigmoid(2 x) - 1: one sigmoid then serves all four gates
     doubled = graph.constant([[1.0], [1.0], [1.0], [2.0]])
     scale, shift = graph.op("Mul", scale, doubled), graph.op("Mul", shift, doubled)
@@ -149,27 +176,27 @@ def _cell(graph: Graph, gates: str, cell: str, norm: str, shape: str) -> tuple[s
     return graph.op("Mul", output, graph.op("Tanh", cell)), cell
 
 
-def _winograd(graph: Graph, x: str, weight: str) -> str:
-    """x (16, B, C), weight (O, C, 3, 3) -> (16, B, O), as in fast_conv.py.
+def _gates(graph: Graph, cell: int) -> str:
+    """The weight of a cell's convolution."""
+    inputs = HIDDEN if cell else LATENT_CHANNELS + ACTION_CHANNELS
+    return graph.weight(f"cells.{cell}.gates.weight", GATES * HIDDEN, inputs + HIDDEN, 3, 3)
+
+
+def _winograd(graph: Graph, x: str, weight: str, inputs: int, outputs: int) -> str:
+    """x (16, B, inputs), weight (outputs, inputs, 3, 3) -> (16, B, outputs): a convolution as winograd_matrices.py says.
 
     The 36 products are 36 nodes: ONNX Runtime packs a constant matrix once, but not a stack of them, and packing at every
     step took half of the time. The unfolded weights are constants to it as well, so it computes them once, at loading.
     """
+    products = winograd.PRODUCTS
     taps = graph.reshape(graph.op("Transpose", weight, perm=[2, 3, 1, 0]), 9, -1)
-    outputs = graph.op("Shape", weight, start=0, end=1)
-    inputs = graph.op("Shape", weight, start=1, end=2)
-    unfolded = graph.op("MatMul", graph.constant(winograd_matrices.WEIGHT_2D), taps)
-    matrix = graph.op("Concat", inputs, outputs, axis=0)
-    rows = graph.split_op("Split", winograd_matrices.PRODUCTS, unfolded, axis=0, num_outputs=winograd_matrices.PRODUCTS)
-    spread = graph.op("MatMul", graph.constant(winograd_matrices.INPUT_2D), graph.reshape(x, POSITIONS, -1))
-    maps = graph.op("Concat", graph.constant([winograd_matrices.PRODUCTS, -1], np.int64), inputs, axis=0)
-    factors = graph.split_op(
-        "Split", winograd_matrices.PRODUCTS, graph.op("Reshape", spread, maps), axis=0, num_outputs=winograd_matrices.PRODUCTS
-    )
-    products = [graph.op("MatMul", factor, graph.op("Reshape", row, matrix)) for factor, row in zip(factors, rows, strict=True)]
-    gathered = graph.reshape(graph.op("Concat", *products, axis=0), winograd_matrices.PRODUCTS, -1)
-    back = graph.op("Concat", graph.constant([POSITIONS, -1], np.int64), outputs, axis=0)
-    return graph.op("Reshape", graph.op("MatMul", graph.constant(winograd_matrices.OUTPUT_2D), gathered), back)
+    unfolded = graph.op("MatMul", graph.constant(winograd.WEIGHT_2D), taps)
+    rows = graph.split_op("Split", products, unfolded, axis=0, num_outputs=products)
+    spread = graph.op("MatMul", graph.constant(winograd.INPUT_2D), graph.reshape(x, POSITIONS, -1))
+    factors = graph.split_op("Split", products, graph.reshape(spread, products, -1, inputs), axis=0, num_outputs=products)
+    found = [graph.op("MatMul", each, graph.reshape(row, inputs, outputs)) for each, row in zip(factors, rows, strict=True)]
+    gathered = graph.reshape(graph.op("Concat", *found, axis=0), products, -1)
+    return graph.reshape(graph.op("MatMul", graph.constant(winograd.OUTPUT_2D), gathered), POSITIONS, -1, outputs)
 
 
 def _input_channels(graph: Graph, weight: str, ranges: list[tuple[int, int]]) -> str:
@@ -186,31 +213,30 @@ def _flat(graph: Graph, x: str, channels: int) -> str:
     return graph.reshape(x, POSITIONS, -1, channels)
 
 
-def _mixing(graph: Graph, x: str, name: str) -> str:
-    hidden = graph.op("Relu", _linear(graph, graph.op("Flatten", x), f"{name}.first"))
-    whole = graph.reshape(_linear(graph, hidden, f"{name}.second"), 0, -1, LATENT_SIDE, LATENT_SIDE)
-    return graph.op("Add", _conv(graph, x, f"{name}.local"), whole)
+def _mixing(graph: Graph, x: str, name: str, inputs: int, outputs: int, hidden: int) -> str:
+    inner = graph.op("Relu", _linear(graph, graph.op("Flatten", x), f"{name}.first", inputs * POSITIONS, hidden))
+    whole = _linear(graph, inner, f"{name}.second", hidden, outputs * POSITIONS)
+    whole = graph.reshape(whole, 0, -1, LATENT_SIDE, LATENT_SIDE)
+    return graph.op("Add", _conv(graph, x, f"{name}.local", (outputs, inputs, 3, 3), bias=True), whole)
 
 
-def _residual(graph: Graph, x: str, body: str) -> str:
-    inner = graph.op("Relu", _conv_norm(graph, x, f"{body}.0", f"{body}.1"))
-    return graph.op("Relu", graph.op("Add", x, _conv_norm(graph, inner, f"{body}.3", f"{body}.4")))
+def _residual(graph: Graph, x: str, body: str, channels: int, hidden: int) -> str:
+    inner = _norm(graph, _conv(graph, x, f"{body}.0", (hidden, channels, 3, 3)), f"{body}.1", hidden)
+    inner = _conv(graph, graph.op("Relu", inner), f"{body}.3", (channels, hidden, 3, 3))
+    return graph.op("Relu", graph.op("Add", x, _norm(graph, inner, f"{body}.4", channels)))
 
 
-def _conv(graph: Graph, x: str, name: str, stride: int = 1) -> str:
-    given = [graph.weight(f"{name}.{part}") for part in ("weight", "bias") if f"{name}.{part}" in graph.weights]
+def _conv(graph: Graph, x: str, name: str, shape: tuple[int, ...], stride: int = 1, bias: bool = False) -> str:
+    """shape: of the weight, (outputs, inputs, k, k)."""
+    given = [graph.weight(f"{name}.weight", *shape)] + ([graph.weight(f"{name}.bias", shape[0])] if bias else [])
     return graph.op("Conv", x, *given, strides=[stride, stride], pads=[1, 1, 1, 1])
 
 
-def _conv_norm(graph: Graph, x: str, convolution: str, norm: str, stride: int = 1) -> str:
-    return _norm(graph, _conv(graph, x, convolution, stride), norm)
-
-
-def _norm(graph: Graph, x: str, name: str) -> str:
+def _norm(graph: Graph, x: str, name: str, channels: int) -> str:
     """BatchNorm; ONNX Runtime folds it into the convolution before it."""
-    given = [graph.weight(f"{name}.{part}") for part in ("weight", "bias", "running_mean", "running_var")]
+    given = [graph.weight(f"{name}.{part}", channels) for part in ("weight", "bias", "running_mean", "running_var")]
     return graph.op("BatchNormalization", x, *given, epsilon=NORM_EPS)
 
 
-def _linear(graph: Graph, x: str, name: str) -> str:
-    return graph.op("Gemm", x, graph.weight(f"{name}.weight"), graph.weight(f"{name}.bias"), transB=1)
+def _linear(graph: Graph, x: str, name: str, inputs: int, outputs: int) -> str:
+    return graph.op("Gemm", x, graph.weight(f"{name}.weight", outputs, inputs), graph.weight(f"{name}.bias", outputs), transB=1)

@@ -30,7 +30,8 @@ ACTION_CHANNELS = 32
 RECURRENT_DROPOUT = 0.15
 BETWEEN_DROPOUT = 0.3
 
-FEATURE_SIZE = 128  # of the safety predictor
+FIRST_SIZE, FEATURE_SIZE = 512, 128  # of the safety predictor's first two fully connected layers
+PREDICTOR_DROPOUT = 0.3  # behind both
 
 STD_FLOOR = 0.05  # a constant throttle has no spread; dividing by less would turn noise into a signal
 

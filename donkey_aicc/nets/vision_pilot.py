@@ -1,4 +1,4 @@
-"""VisionPilot: the pilot net as a donkeycar part, in numpy: so small a net needs neither torch nor an exported graph.
+"""VisionPilot: the pilot net as a donkeycar part, in numpy: so small a net needs nothing else.
 
 On disk a pilot is a folder with `pilot.safetensors` (the weights) and `manifest.json` (what they are and their hash), or the
 `.safetensors` file alone.

@@ -14,8 +14,8 @@ import numpy as np
 from donkey_aicc.alarm.signs import SignSettings, SignStream, slow_signs
 from donkey_aicc.errors import AiccError
 from donkey_aicc.limits import drive_command
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.preprocess import LATENT_CHANNELS
-from donkey_aicc.nets.runtime import Runtime
 from donkey_aicc.parts import states
 from donkey_aicc.parts.frame_intake import SeenFrame
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
@@ -80,7 +80,7 @@ class MonitorStream:
 
     def __init__(
         self,
-        runtime: Runtime,
+        bundle: Bundle,
         statistics: ScoreStatistics | None,
         settings: ScoreSettings,
         *,
@@ -88,7 +88,7 @@ class MonitorStream:
         pause: Callable[[], None] | None = None,
     ) -> None:
         self._signs = SignStream(1, signs)
-        self._stream = StreamScorer(runtime, settings, pause=pause)
+        self._stream = StreamScorer(bundle, settings, pause=pause)
         self._statistics = statistics
         if statistics is not None:
             _check_statistics(statistics)

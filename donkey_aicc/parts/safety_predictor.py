@@ -17,7 +17,6 @@ import numpy as np
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.preprocess import NO_HISTORY, History
-from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts.frame_intake import FrameIntake, SeenFrame
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
@@ -66,12 +65,12 @@ class SafetyPredictor:
     intake: the one that the monitor's parts share; without one it looks for itself where a sequence begins.
     """
 
-    def __init__(self, nets: "Runtime | Bundle", intake: FrameIntake | None = None) -> None:
-        self.runtime = runtime_of(nets)
+    def __init__(self, bundle: "Bundle", intake: FrameIntake | None = None) -> None:
+        self.bundle = bundle
         self.intake = intake or FrameIntake()
-        self.horizons, lags = self.runtime.horizons, self.runtime.lags
-        self._history, self._needs_command = History(lags, self.runtime.action_stats), tuple(lags) != NO_HISTORY
-        self._usual = self.runtime.action_stats.mean[None]  # (1, 2) steering, throttle
+        self.horizons, lags = self.bundle.horizons, self.bundle.lags
+        self._history, self._needs_command = History(lags, self.bundle.action_stats), tuple(lags) != NO_HISTORY
+        self._usual = self.bundle.action_stats.mean[None]  # (1, 2) steering, throttle
         self._complained = False
 
     def reset(self) -> None:
@@ -84,7 +83,7 @@ class SafetyPredictor:
         if images is None:
             return []
         try:
-            return finite_list(sigmoid(self.runtime.predict(images)[1])[0])
+            return finite_list(sigmoid(self.bundle.predict(images)[1])[0])
         except Exception as error:  # a net that fails must not end the drive
             self.complain(error)
             return []
@@ -177,7 +176,7 @@ class TTA:
         images = self.predictor.to_input(seen, steering)
         if images is None:
             return ([], [], {}) if self.details else []
-        found = predict_tta(self.predictor.runtime, images, self._randomness.tta(seen.number), self.views)
+        found = predict_tta(self.predictor.bundle, images, self._randomness.tta(seen.number), self.views)
         p_tta = finite_list(found.p_tta[0])
         return (p_tta, finite_list(found.p_identity[0]), self._frame_scores(found)) if self.details else p_tta
 

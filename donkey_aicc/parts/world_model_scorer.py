@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.alarm.signs import SignSettings
-from donkey_aicc.errors import ConfigError
 from donkey_aicc.limits import drive_command
-from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts import states
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_stream import MAXIMAL, Backlog, Frame, MonitorStream, Scored, frame_of
@@ -55,31 +53,26 @@ class WorldModelScorer:
 
     def __init__(
         self,
-        nets: "Runtime | Bundle",
+        bundle: "Bundle",
         statistics: ScoreStatistics | None,
         settings: ScoreSettings,
         *,
-        threads: int = 1,
         lower: Sequence[tuple[ScoreSettings, ScoreStatistics | None]] = (),
         intake: FrameIntake | None = None,
         right_of_way: RightOfWay | None = None,
         signs: SignSettings | None = None,
         make_stream: Callable[..., Any] | None = None,
     ) -> None:
-        if threads < 1:
-            raise ConfigError(f"threads must be >= 1, got {threads}")
-        self._runtime = runtime = runtime_of(nets)
         self._grades = [(settings, statistics), *lower]
 
         def stream(pause: Callable[[], None] | None = None) -> MonitorStream:
             now_settings, now_statistics = self._grades[0]
-            return MonitorStream(runtime, now_statistics, now_settings, signs=signs, pause=pause)
+            return MonitorStream(bundle, now_statistics, now_settings, signs=signs, pause=pause)
 
         self._make_stream = make_stream or stream
         self.intake = intake or FrameIntake()
         self._right_of_way = right_of_way
         self._make_stream()  # a bundle that cannot be scored shows itself here
-        self.threads = threads
         self._ready = threading.Condition()
         self.counts = Counts()
         self._forget()
@@ -183,7 +176,6 @@ class WorldModelScorer:
 
     def update(self) -> None:
         """Score what comes in until shutdown, or until another thread has taken over."""
-        self._runtime.prepare_thread(self.threads)
         give_way()
         mine = object()
         with self._ready:

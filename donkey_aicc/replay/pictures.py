@@ -63,7 +63,7 @@ class Heat:
     """Where a frame cannot be rebuilt, against how well nominal frames can."""
 
     def __init__(self, bundle: "Bundle", nominal_error: float) -> None:
-        self._vae, self._nominal = bundle.vae, nominal_error
+        self._bundle, self._nominal = bundle, nominal_error
 
     @classmethod
     def of(cls, bundle: "Bundle") -> "Heat | None":
@@ -77,16 +77,12 @@ class Heat:
 
     def of_row(self, run: Run, row: int) -> str | None:
         """As the cockpit's camera takes it; None where the record has no readable picture."""
-        import torch
-
-        from donkey_aicc.nets.preprocess import images_to_tensor
+        from donkey_aicc.nets.preprocess import images_to_array
         from donkey_aicc.web.cockpit_exchange import heat_of
 
         image = decode_image_file(run.image_paths[row])
         if image.status != OK or image.pixels is None:
             return None
-        with torch.inference_mode():
-            given = images_to_tensor(image.pixels[None])
-            latent, _ = self._vae.encode(given)
-            error = (self._vae.decode(latent) - given).square()[0]
-        return heat_of(error.numpy(), self._nominal)
+        given = images_to_array(image.pixels[None])
+        error = np.square(self._bundle.decode(self._bundle.encode(given)) - given)[0]
+        return heat_of(error, self._nominal)

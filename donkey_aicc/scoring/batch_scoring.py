@@ -9,20 +9,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.camera_nets import SafetyCNN
-from donkey_aicc.nets.fast_conv import for_inference
-from donkey_aicc.nets.preprocess import FEATURE_SIZE, LATENT_CHANNELS, History
-from donkey_aicc.nets.runtime import Runtime, runtime_of
+from donkey_aicc.nets.engine import Engine
+from donkey_aicc.nets.preprocess import FEATURE_SIZE, FIRST_SIZE, LATENT_CHANNELS, PREDICTOR_DROPOUT, History
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable, concatenate, horizon_labels
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
-from donkey_aicc.scoring.tta_views import predict_tta
+from donkey_aicc.scoring.tta_views import predict_tta, sigmoid
 from donkey_aicc.scoring.world_model_anomaly import ROLLOUT_FEATURES
 
 if TYPE_CHECKING:
@@ -32,32 +28,23 @@ PASSES = 10
 
 
 class McDropout:
-    """Runs on torch: only offline tables have this column."""
+    """Only offline tables have this column."""
 
-    def __init__(self, net: SafetyCNN, passes: int = PASSES) -> None:
+    def __init__(self, engine: Engine, passes: int = PASSES) -> None:
         if passes < 1:
             raise ConfigError(f"dropout passes must be >= 1, got {passes}")
-        self._net, self._passes = for_inference(net), passes
-        self._device = next(net.parameters()).device
+        self._engine, self._passes = engine, passes
 
-    @torch.inference_mode()
     def spread(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """(B, C, 64, 64) -> (B, K): standard deviation of the probability. The masks are shared by the B frames.
-
-        Dropout only acts behind the first fully connected layer, so all before it is computed once.
-        """
-        net = self._net
-        first = net.seen(torch.from_numpy(images).to(self._device))
-        p = []
-        for _ in range(self._passes):
-            features = torch.relu(net.second(first * _mask(rng, first, net.dropout.p)))
-            p.append(torch.sigmoid(net.third(features * _mask(rng, features, net.dropout.p))))
-        return torch.stack(p).std(dim=0, correction=0).cpu().numpy()
+        """(B, C, 64, 64) -> (B, K): standard deviation of the probability. The masks are shared by the B frames."""
+        masks = [[_mask(rng, size) for size in (FIRST_SIZE, FEATURE_SIZE)] for _ in range(self._passes)]
+        first, features = (np.stack(each)[:, None] for each in zip(*masks, strict=True))
+        return sigmoid(self._engine.predict_dropped(images, first, features)).std(axis=0)
 
 
-def _mask(rng: np.random.Generator, like: Tensor, drop: float) -> Tensor:
-    kept = rng.random(like.shape[1], dtype=np.float32) >= drop
-    return torch.from_numpy(kept.astype(np.float32) / np.float32(1.0 - drop)).to(like.device)
+def _mask(rng: np.random.Generator, size: int) -> np.ndarray:
+    kept = rng.random(size, dtype=np.float32) >= PREDICTOR_DROPOUT
+    return kept.astype(np.float32) / np.float32(1.0 - PREDICTOR_DROPOUT)
 
 
 _FRAME_COLUMNS = {"p_safe": -1, "p_tta": -1, "tta_spread": -1, "mc_dropout": -1, "rho_raw": 0}
@@ -96,12 +83,6 @@ class Drive(Protocol):
     def __len__(self) -> int: ...
 
 
-def lane_groups(sequences: Sequence[Drive], lanes: int) -> list[list[int]]:
-    """Numbers of the sequences that run together: of similar length, longest group first."""
-    order = sorted(range(len(sequences)), key=lambda number: -len(sequences[number]))
-    return [order[start : start + lanes] for start in range(0, len(order), lanes)]
-
-
 def check_sequences(sequences: Sequence[Drive]) -> None:
     """Refuse what cannot be scored, before any long work starts."""
     if not sequences:
@@ -128,9 +109,8 @@ def score_group(
     """Score sequences as the lanes of one stream, longest first; `advance` is told the number of frames done."""
     lengths = [len(sequence) for sequence in sequences]
     columns = [_empty_columns(length, len(bundle.horizons)) for length in lengths]
-    runtime = runtime_of(bundle)
-    scorer = StreamScorer(runtime, settings, lanes=len(sequences))
-    predictions = _Predictions(bundle, runtime, settings, batch) if bundle.has_predictor else None
+    scorer = StreamScorer(bundle, settings, lanes=len(sequences))
+    predictions = _Predictions(bundle, settings, batch) if bundle.has_predictor else None
     active = np.arange(len(sequences))
     for frame in range(max(lengths)):
         going = np.flatnonzero([lengths[lane] > frame for lane in active])
@@ -156,16 +136,16 @@ def score_group(
 class _Predictions:
     """The columns that come from the safety predictor."""
 
-    def __init__(self, bundle: "Bundle", runtime: Runtime, settings: ScoreSettings, batch: BatchSettings) -> None:
-        self._runtime, self._views = runtime, settings.views
-        self._dropout = McDropout(bundle.safety, batch.dropout_passes)
+    def __init__(self, bundle: "Bundle", settings: ScoreSettings, batch: BatchSettings) -> None:
+        self._bundle, self._views = bundle, settings.views
+        self._dropout = McDropout(bundle, batch.dropout_passes)
         self._randomness = FrameRandomness(settings.seed, settings.samples)
-        self.history = History(runtime.lags, runtime.action_stats)
+        self.history = History(bundle.lags, bundle.action_stats)
 
     def of(self, frame: int, images: np.ndarray, actions: np.ndarray) -> dict[str, np.ndarray]:
         """images (L, 64, 64, 3) and actions (L, 2) of the next frame."""
         seen = self.history.push(images, actions)
-        found = predict_tta(self._runtime, seen, self._randomness.tta(frame), self._views)
+        found = predict_tta(self._bundle, seen, self._randomness.tta(frame), self._views)
         return {
             "p_safe": found.p_identity,
             "p_tta": found.p_tta,

@@ -8,7 +8,6 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.nets.preprocess import IMAGE_SIZE, images_to_array
-from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.scoring.control_features import ControlFeatures
 from donkey_aicc.scoring.frame_stats import FrameStats
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
@@ -40,7 +39,7 @@ class FrameScores:
 
 
 class StreamScorer:
-    """Scores L streams that start together, frame by frame, on a runtime or on the torch nets of a loaded bundle.
+    """Scores L streams that start together, frame by frame.
 
     All randomness depends on (seed, frame number) only, so a replay repeats the drive's scores. A rollout of
     `rollout_steps` with the last command held starts at every frame whose number is a multiple of `rollout_every`, and is
@@ -50,7 +49,7 @@ class StreamScorer:
 
     def __init__(
         self,
-        nets: "Runtime | Bundle",
+        bundle: "Bundle",
         settings: ScoreSettings,
         *,
         lanes: int = 1,
@@ -58,15 +57,15 @@ class StreamScorer:
     ) -> None:
         if lanes < 1:
             raise ConfigError(f"lanes must be >= 1, got {lanes}")
-        self._runtime = runtime_of(nets)
+        self._bundle = bundle
         self._settings, self._lanes, self._pause = settings, lanes, pause
-        self._rollout = RolloutScore(self._runtime, lanes, settings, pause) if settings.looks_ahead else None
+        self._rollout = RolloutScore(self._bundle, lanes, settings, pause) if settings.looks_ahead else None
         self.reset()
 
     def reset(self, lanes: int | None = None) -> None:
         """Start new sequences: all lanes forget everything and the next frame is number 0. May change their number."""
         self._lanes = self._lanes if lanes is None else lanes
-        self._perception = PerceptionScore(self._runtime, self._lanes, self._settings.context)
+        self._perception = PerceptionScore(self._bundle, self._lanes, self._settings.context)
         self._control = ControlFeatures(self._lanes, self._settings.context)
         self._frame_stats = FrameStats()
         if self._rollout is not None:
@@ -135,7 +134,7 @@ class StreamScorer:
         """(L, 3). Grade light does not look ahead: constants, which no distance takes into account."""
         if self._rollout is None:
             return np.zeros((self._lanes, len(ROLLOUT_FEATURES)))
-        return self._rollout.update(z, self._runtime.action_stats.normalise(commands), unseen)
+        return self._rollout.update(z, self._bundle.action_stats.normalise(commands), unseen)
 
     def _give_way(self) -> None:
         if self._pause is not None:

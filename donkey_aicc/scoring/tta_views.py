@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.nets.engine import Engine
 from donkey_aicc.nets.preprocess import frames_in
-from donkey_aicc.nets.runtime import Runtime
 
 VIEWS = 9
 FACTOR_RANGE = (0.7, 1.3)  # of contrast and of saturation
@@ -83,10 +83,10 @@ def input_views(x: np.ndarray, rng: np.random.Generator, views: int = VIEWS) -> 
     return np.concatenate([pictures.reshape(batch, views, 3 * frames, height, width), commands], axis=2)
 
 
-def predict_tta(runtime: Runtime, images: np.ndarray, rng: np.random.Generator, views: int = VIEWS) -> TTAPrediction:
+def predict_tta(engine: Engine, images: np.ndarray, rng: np.random.Generator, views: int = VIEWS) -> TTAPrediction:
     """All views of all frames in one pass of the predictor. images: (B, C, 64, 64) as `preprocess.stacked` makes them."""
     batch = input_views(images, rng, views)
-    features, logits = runtime.predict(batch.reshape(-1, *images.shape[1:]))
+    features, logits = engine.predict(batch.reshape(-1, *images.shape[1:]))
     p = sigmoid(logits).reshape(len(images), views, -1)
     return TTAPrediction(
         p_tta=p.mean(axis=1),

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from donkey_aicc.nets.engine import Engine, State, StepMasks, initial_state
 from donkey_aicc.nets.preprocess import LATENT_CHANNELS, POSITIONS
-from donkey_aicc.nets.runtime import Runtime, State, StepMasks, initial_state
 from donkey_aicc.scoring.frame_stats import Ring
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
@@ -24,8 +24,8 @@ class PerceptionScore:
     distances in latent space.
     """
 
-    def __init__(self, runtime: Runtime, lanes: int, context: int) -> None:
-        self._runtime = runtime
+    def __init__(self, engine: Engine, lanes: int, context: int) -> None:
+        self._engine = engine
         self._errors = Ring(lanes, context)
         self._pooled = Ring(lanes, context, (LATENT_CHANNELS,))
         self.squared_error: np.ndarray | None = None  # (L, 3, 64, 64) of the newest frame, for whoever wants to see where it is
@@ -35,8 +35,8 @@ class PerceptionScore:
 
         unseen: frames since the last one that were not looked at.
         """
-        latent = self._runtime.encode(images)
-        difference = self._runtime.decode(latent) - images
+        latent = self._engine.encode(images)
+        difference = self._engine.decode(latent) - images
         self.squared_error = np.square(difference, out=difference)
         self._errors.append(self.squared_error.mean(axis=(1, 2, 3), dtype=np.float64), unseen)
         self._pooled.append(latent.mean(axis=(2, 3), dtype=np.float64), unseen)
@@ -77,8 +77,8 @@ class RolloutScore:
     more begins anew; its features are NaN until the next rollout. At grade full the features of grade half come with it.
     """
 
-    def __init__(self, runtime: Runtime, lanes: int, settings: ScoreSettings, pause: Callable[[], None] | None = None) -> None:
-        self._runtime, self._settings, self._pause = runtime, settings, pause
+    def __init__(self, engine: Engine, lanes: int, settings: ScoreSettings, pause: Callable[[], None] | None = None) -> None:
+        self._engine, self._settings, self._pause = engine, settings, pause
         self._randomness = FrameRandomness(settings.seed, settings.samples)
         self._recurrent = self._randomness.recurrent_masks()
         self._half = settings.at_grade(HALF) if settings.grade == FULL else None
@@ -110,7 +110,7 @@ class RolloutScore:
         """
         every, number = self._settings.rollout_every, self._frame + unseen
         due = number // every > (self._frame - 1) // every
-        command = self._runtime.command(action)
+        command = self._engine.command(action)
         ahead = self._observe(z, command, number)
         spoiled = self._restart_spoiled_lanes()
         self._frame = number + 1
@@ -142,7 +142,7 @@ class RolloutScore:
         half = self._half
         assert half is not None, "only grade full knows the numbers of grade half"
         lanes = self._state[0].shape[1]
-        other = RolloutScore(self._runtime, lanes, half, self._pause)
+        other = RolloutScore(self._engine, lanes, half, self._pause)
         other._state = _each(self._state, lambda x: x[:, :, : half.samples])
         other._frame, other._features = self._frame, self.half_features
         if np.isfinite(self.half_features).all():
@@ -199,7 +199,7 @@ class RolloutScore:
     def _step(self, z: np.ndarray, command: np.ndarray, state: State, between: np.ndarray) -> tuple[np.ndarray, State]:
         if self._pause is not None:
             self._pause()
-        return self._runtime.step(z, command, state, StepMasks(self._recurrent, between))
+        return self._engine.step(z, command, state, StepMasks(self._recurrent, between))
 
     def _between(self, frame: int, step: int) -> np.ndarray:
         return self._randomness.between_masks(frame, 1, first=step)

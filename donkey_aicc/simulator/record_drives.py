@@ -8,8 +8,8 @@ import io
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from donkey_aicc.progress import progress
 from donkey_aicc.simulator.drivers import Temper, nominal_driver
 from donkey_aicc.simulator.driving import Marshal, Tick, drive
 from donkey_aicc.simulator.world import World
-from donkey_aicc.workers import in_workers
+from donkey_aicc.workers import Workers, team_of
 
 # `pilot/*` holds what the driver wanted, `steering`/`throttle` what reached the car: they differ under a fault.
 KEYS = {
@@ -170,19 +170,18 @@ def _drive_seed(seed: int, stream: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, stream, number]).generate_state(1)[0])
 
 
-def record(plans: Sequence[DrivePlan], model: str | Path | None, workers: int = 1) -> int:
+def record(plans: Sequence[DrivePlan], model: str | Path | None, workers: Workers = 1) -> int:
     """Record what is not there yet, with the pilot in `model` (None: the expert). Returns the number of new tubs.
 
     Each tub appears under its name only when it is complete, so that an interrupted recording goes on where it was.
     """
-    missing = [plan for plan in plans if not plan.path.exists()]
-    jobs: Iterable[Path]
-    if workers > 1 and len(missing) > 1:
-        jobs = in_workers(record_one, ((plan, model) for plan in missing), workers)
-    else:
-        jobs = (record_one(plan, model) for plan in missing)
-    for _ in progress(jobs, "recording drives", total=len(missing), unit="drive"):
-        pass
+    missing = [replace(plan, path=plan.path.absolute()) for plan in plans if not plan.path.exists()]
+    pilot = None if model is None else Path(model).absolute()  # a worker stands in another folder
+    with team_of(workers) as team:
+        jobs = team.for_tasks(len(missing)).run(record_one, ((plan, pilot) for plan in missing))
+        for path in progress(jobs, "recording drives", total=len(missing), unit="drive"):
+            if not path.exists():
+                raise AiccError(f"the workers wrote {path} where this computer does not see it; --out must be a shared folder")
     return len(missing)
 
 

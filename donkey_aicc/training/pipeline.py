@@ -13,9 +13,10 @@ import torch
 
 from donkey_aicc import __version__
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
-from donkey_aicc.nets.manifest import CONTEXT, HISTORY, NO_PREDICTOR, SINGLE
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.manifest import CONTEXT, HISTORY, NO_PREDICTOR, SINGLE, Manifest
 from donkey_aicc.nets.preprocess import LAGS, NO_HISTORY, ActionStats
+from donkey_aicc.nets.trained_nets import Nets, load_nets, save_bundle
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.training.distributed import Workers, choose_device, workers
 from donkey_aicc.training.exact_resume import saving_on_interrupt
@@ -130,7 +131,7 @@ def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes:
         | ({"start": plan.data["start"]} if start is not None else {}),
         after_epoch=curves.record,
     )
-    stages = Stages(sides, plan.preset, plan.horizons, stats, run, start)
+    stages = Stages(sides, plan.preset, plan.horizons, stats, run, None if start is None else load_nets(start))
     stages.train_vae()
     stages.train_dynamics(CONTEXT)
     if plan.predictor != NO_PREDICTOR:

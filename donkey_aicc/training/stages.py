@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.preprocess import NO_HISTORY, ActionStats, input_channels
+from donkey_aicc.nets.trained_nets import Nets
 from donkey_aicc.training.exact_resume import derived_seed
 from donkey_aicc.training.frames import FramePool, encode_all
 from donkey_aicc.training.presets import Preset
@@ -92,7 +92,7 @@ class Stages:
         horizons: tuple[int, ...],
         stats: ActionStats,
         run: Run,
-        start: Bundle | None = None,  # whose world model is trained further
+        start: Nets | None = None,  # whose world model is trained further
     ) -> None:
         self.start = start
         self.preset, self.horizons, self.stats, self.run, self.device = preset, horizons, stats, run, run.device

@@ -52,12 +52,13 @@ def roll_out(net: LatentDynamics, latents: Tensor, actions: Tensor, context: int
     The recorded actions are used, or with `hold` the last one of the context.
     """
     state = net.initial_state(latents.shape[1], latents.device)
-    for step in range(context - 1):
-        _, state = net.step(latents[step], actions[step], state)
-    z, predictions = latents[context - 1], []
-    for step in range(context - 1, len(latents) - 1):
-        z, state = net.step(z, actions[context - 1 if hold else step], state)
-        predictions.append(z)
+    with net.shared_weights():
+        for step in range(context - 1):
+            _, state = net.step(latents[step], actions[step], state)
+        z, predictions = latents[context - 1], []
+        for step in range(context - 1, len(latents) - 1):
+            z, state = net.step(z, actions[context - 1 if hold else step], state)
+            predictions.append(z)
     return torch.stack(predictions)
 
 

@@ -2,6 +2,8 @@
 
 import argparse
 
+from donkey_aicc.commands.worker_arguments import add_worker_arguments, workers_of
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, help="folder of the experiment; running again goes on where it stopped")
@@ -11,13 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model-seed", type=int, default=None, help="of split, training and calibration")
     parser.add_argument("--pilot", default=None, help="pilot that drives (default: the shipped one)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides", help="training setting")
-    parser.add_argument("--workers", type=int, default=2, help="processes for recording and scoring (default 2)")
-    parser.add_argument(
-        "--cluster",
-        default=None,
-        metavar="ADDRESS",
-        help="Dask scheduler to record and score on; it shares our folders",
-    )
+    add_worker_arguments(parser)
     parser.add_argument(
         "--extras",
         action="store_true",
@@ -39,8 +35,7 @@ def run(args: argparse.Namespace) -> int:
         args.model_seed,
         args.pilot,
         tuple(args.overrides),
-        args.workers,
-        args.cluster,
+        workers_of(args),
         args.start,
         args.extras,
         args.data,

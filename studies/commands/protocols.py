@@ -1,16 +1,13 @@
 """python -m studies protocols: what each severity does to the driving, measured in the simulator."""
 
 import argparse
-import os
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple
 from functools import partial
-from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.faults.protocols import PROTOCOLS
-from donkey_aicc.workers import end_with_parent
+from donkey_aicc.workers import team_of
 
 if TYPE_CHECKING:
     from studies.protocol_strength import Strength
@@ -32,20 +29,19 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.simulator.tracks import make_track
     from studies.protocol_strength import CASES, NOMINAL, grows
 
-    for name, least in (("seeds", 1), ("frames", 1), ("workers", 1)):
+    for name, least in (("seeds", 1), ("frames", 1)):
         if getattr(args, name) < least:
             raise ConfigError(f"--{name} must be >= {least}, got {getattr(args, name)}")
     make_track(args.track)
     find_model(args.model)
     cases = [case for case in CASES if args.only is None or case[0] in (NOMINAL, args.only)]
-    context, parent = get_context("spawn"), (os.getpid(),)
-    with ProcessPoolExecutor(args.workers, mp_context=context, initializer=end_with_parent, initargs=parent) as pool:
-        waiting = [pool.submit(_measure, *case, args.model, args.track, args.seeds, args.frames) for case in cases]
-        rows = []
-        print(f"{'protocol':<10}{'severity':>9}{'mean |cte|':>13}{'+- error':>11}{'departed':>10}")
-        for future in progress(waiting, "protocols", unit="row"):
-            rows.append(future.result())
-            _print_row(rows[-1])
+    calls = [(*case, args.model, args.track, args.seeds, args.frames) for case in cases]
+    with team_of(args.workers) as team:
+        rows = list(progress(team.run(_measure, calls), "protocols", total=len(calls), unit="row"))
+    rows.sort(key=lambda row: cases.index((row.protocol, row.severity)))
+    print(f"{'protocol':<10}{'severity':>9}{'mean |cte|':>13}{'+- error':>11}{'departed':>10}")
+    for row in rows:
+        _print_row(row)
     measured = {protocol: good for protocol, good in grows(rows).items() if args.only in (None, protocol)}
     for protocol, good in measured.items():
         print(f"{protocol}: {'grows with severity' if good else 'does NOT grow with every severity'}")

@@ -14,7 +14,6 @@ from donkey_aicc.evaluation.metrics import ece_binary, nll
 from donkey_aicc.faults.fault import Fault, make_fault
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.manifest import Manifest
-from donkey_aicc.nets.runtime import open_runtime
 from donkey_aicc.simulator.drivers import nominal_driver
 from donkey_aicc.simulator.driving import USER_MODE, Marshal, drive
 from donkey_aicc.simulator.record_drives import world_at_start
@@ -60,7 +59,7 @@ def return_of(bundle: Path, track: str, fault: str, seed: int, pilot: str | None
     """Drive it and watch. Only faults of the camera and of the commands can end by themselves."""
     nets = Bundle.load(bundle)
     calibrator = load_calibrator(nets, grade)
-    car = GovernedCar(open_runtime(bundle), calibrator, {})
+    car = GovernedCar(nets, calibrator, {})
     car.keeps_watching = True
     assert calibrator.alarm is not None  # GovernedCar has looked
     past = PastFaults(calibrator.alarm, calibrator.settings.context)

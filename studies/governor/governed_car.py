@@ -13,7 +13,6 @@ from donkey_aicc.alarm.timing import tick_clock
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.runtime import Runtime, runtime_of
 from donkey_aicc.parts.departure_alarm import DepartureAlarm
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_status import HealthCheck, NewestScores
@@ -48,7 +47,7 @@ class GovernedCar:
 
     def __init__(
         self,
-        nets: Runtime | Bundle,
+        bundle: Bundle,
         calibrator: Calibrator,
         governors: Mapping[str, Rival | None],
         ask: Callable[[str], bool] = lambda name: True,
@@ -56,20 +55,20 @@ class GovernedCar:
         alarm = calibrator.alarm
         if alarm is None or calibrator.statistics is None:
             raise AiccError("the bundle's calibrator has no alarm; make it with donkey-aicc calibrate")
-        settings, runtime = calibrator.settings, runtime_of(nets)
+        settings = calibrator.settings
         self._scorer = WorldModelScorer(
-            runtime, calibrator.statistics, settings, intake=FrameIntake(tick_s=TICK_S), signs=alarm.signs
+            bundle, calibrator.statistics, settings, intake=FrameIntake(tick_s=TICK_S), signs=alarm.signs
         )
         self._newest = NewestScores(self._scorer)
         self._tta = TTA(
-            SafetyPredictor(runtime, self._scorer.intake),
+            SafetyPredictor(bundle, self._scorer.intake),
             settings.views,
             settings.seed,
             details=True,
             statistics=calibrator.statistics,
             score_names=(*calibrator.score_names, "tta_spread"),
         )
-        self.horizons = [int(step) for step in runtime.horizons]
+        self.horizons = [int(step) for step in bundle.horizons]
         self._model = alarm
         self._alarm = DepartureAlarm(alarm, tuple(self.horizons))
         self._health = HealthCheck(self._scorer, MonitorHealth())

@@ -1,7 +1,7 @@
 """Plan, drive what is missing, and put the numbers together. Every drive is a file: an interrupted study goes on where it was."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,11 @@ from donkey_aicc.calibration.score_cache import score_once
 from donkey_aicc.faults.protocols import PROTOCOLS
 from donkey_aicc.files import write_json
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.runtime import open_runtime
 from donkey_aicc.progress import progress
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import LIGHT, ScoreSettings
 from donkey_aicc.tubs.load import load_drives
-from donkey_aicc.workers import in_workers
+from donkey_aicc.workers import Workers, team_of
 from studies.governor.governed_car import GovernedCar
 from studies.governor.one_drive import Case, drive_seed
 from studies.governor.rivals import GOVERNORS, OFF, OURS, Rival, about, make_rivals
@@ -64,7 +63,7 @@ def run_track(
     preset: GovernorPreset,
     pilot: str | None,
     grade: str = LIGHT,
-    workers: int = 1,
+    workers: Workers = 1,
 ) -> list[dict[str, Any]]:
     """Every drive's file content of one track, with the bundle of that track."""
     bundle = Bundle.load(bundle_path)
@@ -80,9 +79,9 @@ def run_track(
         missing = [case for case in cases[1] if not _is_there(out, case, preset)]
         if missing or not _is_there(out, cases[0], preset):
             jobs.append((bundle_path, grade, (cases[0], missing), rivals, out, pilot, preset, frames))
-    done: Iterable[Any] = (_drive(*job) for job in jobs) if workers == 1 else in_workers(_drive, jobs, workers)
-    for _ in progress(done, f"drives on {track}", total=len(jobs), unit="seed"):
-        pass
+    with team_of(workers) as team:
+        for _ in progress(team.run(_drive, jobs), f"drives on {track}", total=len(jobs), unit="seed"):
+            pass
     files = sorted((out / "drives").glob(f"{track.replace(':', '_')}-*.json"))
     return [json.loads(path.read_text(encoding="utf-8")) for path in files]
 
@@ -101,9 +100,10 @@ def _drive(
     import cv2
 
     cv2.setNumThreads(0)  # its threads would not survive a fork
-    calibrator = load_calibrator(Bundle.load(bundle_path), grade)
+    bundle = Bundle.load(bundle_path)
+    calibrator = load_calibrator(bundle, grade)
     seats = {name: rivals.get(name) for name in preset.governors if name != OFF}
-    car = GovernedCar(open_runtime(bundle_path), calibrator, seats) if seats else None
+    car = GovernedCar(bundle, calibrator, seats) if seats else None
 
     def store(drive: dict[str, Any]) -> None:
         write_json(_file(out, Case(**drive["case"])), drive)

@@ -9,10 +9,11 @@ import torch
 from donkey_aicc.calibration.calibrator_file import fitted_grades, load_calibrator, meaning_of, save_calibrator, score_settings
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import Manifest
+from donkey_aicc.nets.trained_nets import Nets, save_bundle
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.scoring.settings import ScoreSettings
 from tests.synthetic_scores import synthetic_table

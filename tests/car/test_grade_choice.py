@@ -14,7 +14,7 @@ TICK_S = 0.05
 def costs(monkeypatch):
     """Milliseconds per frame by grade; asking for a grade that is not in it fails."""
     given: dict[str, float] = {}
-    monkeypatch.setattr(monitor_loading, "frame_ms", lambda runtime, settings: given[settings.grade])
+    monkeypatch.setattr(monitor_loading, "frame_ms", lambda bundle, settings: given[settings.grade])
     return given
 
 

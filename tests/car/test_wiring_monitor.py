@@ -14,8 +14,8 @@ from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.car import wiring
 from donkey_aicc.car.assembly import ALARM_CHANNELS, MONITOR_CHANNELS
 from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import PilotNet
-from donkey_aicc.nets.runtime import BundleFolder
 from donkey_aicc.nets.vision_pilot import VisionPilot
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
@@ -133,7 +133,7 @@ def test_a_record_holds_the_scores_that_its_confidence_was_made_of(tmp_path, mon
     nominal = nominal_table()
     nominal = replace(nominal, rho_raw=np.abs(np.random.default_rng(0).normal(size=len(nominal))))  # wide: rho moves, unclipped
     calibrator.statistics = replace(ScoreStatistics.fit(nominal), rho_raw=Normaliser(0.0, 1.0))
-    save_calibrator(BundleFolder.open(monitor_bundle), calibrator, {}, nominal)
+    save_calibrator(Bundle.open(monitor_bundle), calibrator, {}, nominal)
     cfg = settings(tmp_path, AICC_BUNDLE=str(monitor_bundle), AICC_SCORER_THREADED=False)
     vehicle, _, _ = make_car(cfg)
     judge, rhos = AnomalyCalibrator(calibrator, HORIZONS, max_age_s=60.0), set()

@@ -17,10 +17,12 @@ from donkey_aicc.calibration.calibrating import fit_calibrator
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.cli import main
 from donkey_aicc.evaluation.report import load_scores
-from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.nets.preprocess import images_to_tensor
+from donkey_aicc.nets.trained_nets import Nets, save_bundle
 from donkey_aicc.scoring import parallel
 from donkey_aicc.scoring.score_table import horizon_labels
 from donkey_aicc.scoring.settings import ScoreSettings

@@ -11,9 +11,11 @@ from donkey_aicc.cli import main
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.input_checks import as_protocol, check_drives, protocol_paths
 from donkey_aicc.evaluation.report import load_scores, save_scores
-from donkey_aicc.nets.bundle import Bundle, Manifest, Nets, save_bundle
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.manifest import Manifest
+from donkey_aicc.nets.trained_nets import Nets, save_bundle
 from donkey_aicc.tubs.drive import make_drive
 from tests.evaluation.conftest import HORIZONS
 

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
-from donkey_aicc.nets.bundle import Bundle, Nets, save_bundle
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import HISTORY, Manifest
 from donkey_aicc.nets.preprocess import LAGS, input_channels, to_model_image
-from donkey_aicc.nets.torch_runtime import TorchRuntime
+from donkey_aicc.nets.trained_nets import Nets, load_nets, save_bundle
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_stream import MonitorStream
 from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable
@@ -56,18 +56,13 @@ def bundle(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def runtime(bundle):
-    return TorchRuntime(bundle)
-
-
-@pytest.fixture(scope="session")
 def history_bundle(bundle, tmp_path_factory):
     """The same world model, and a predictor that looks at several frames and commands."""
     torch.manual_seed(1)
     safety = SafetyCNN(len(HORIZONS), inputs=input_channels(LAGS))
     manifest = replace(bundle.manifest, predictor=HISTORY, lags=list(LAGS))
     folder = tmp_path_factory.mktemp("bundle") / "history"
-    save_bundle(folder, Nets(bundle.vae, bundle.dynamics, safety), manifest)
+    save_bundle(folder, replace(load_nets(bundle), safety=safety), manifest)
     return Bundle.load(folder)
 
 
@@ -146,9 +141,9 @@ def clock():
 
 
 @pytest.fixture
-def streams(runtime, statistics):
+def streams(bundle, statistics):
     """The scorer's streams, as it would make them itself, for a test to watch and to disturb."""
-    return Streams(lambda pause: MonitorStream(runtime, statistics, SMALL, pause=pause))
+    return Streams(lambda pause: MonitorStream(bundle, statistics, SMALL, pause=pause))
 
 
 @pytest.fixture

@@ -39,8 +39,8 @@ class SlowComputer:
 
 
 @pytest.mark.parametrize("rate_hz", [15, 8, 3])
-def test_a_slow_computer_reaches_full_validity_and_says_how_slow_it_is(runtime, statistics, rate_hz):
-    computer = SlowComputer(MonitorStream(runtime, statistics, SETTINGS), 1 / rate_hz).drive(200)
+def test_a_slow_computer_reaches_full_validity_and_says_how_slow_it_is(bundle, statistics, rate_hz):
+    computer = SlowComputer(MonitorStream(bundle, statistics, SETTINGS), 1 / rate_hz).drive(200)
     valid_from = next(seen.time_s for _, seen, result in computer.found if result.state == "ok")
     # the paper's window in seconds, and the first look ahead done
     assert valid_from <= SETTINGS.context * TICK_S + 2 / rate_hz
@@ -53,14 +53,14 @@ def test_a_slow_computer_reaches_full_validity_and_says_how_slow_it_is(runtime, 
     assert computer.stepped_down and computer.stepped_down[0] < 10.0
 
 
-def test_a_computer_that_keeps_up_scores_every_frame_and_says_nothing(runtime, statistics):
-    computer = SlowComputer(MonitorStream(runtime, statistics, SETTINGS), 0.04).drive(100)
+def test_a_computer_that_keeps_up_scores_every_frame_and_says_nothing(bundle, statistics):
+    computer = SlowComputer(MonitorStream(bundle, statistics, SETTINGS), 0.04).drive(100)
     assert len(computer.found) == 100 and computer.backlog.frames_skipped == 0
     assert computer.backlog.slow() == "" and not computer.stepped_down
 
 
-def test_stepping_down_goes_on_with_the_statistics_of_that_grade(runtime, statistics):
-    stream = MonitorStream(runtime, statistics, SETTINGS)
+def test_stepping_down_goes_on_with_the_statistics_of_that_grade(bundle, statistics):
+    stream = MonitorStream(bundle, statistics, SETTINGS)
     for number in range(40):
         result = stream.take(frame(number, starts=number == 0))
     assert (result.state, result.grade) == ("ok", "full")

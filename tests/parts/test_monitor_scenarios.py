@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from donkey_aicc.alarm.governor_policy import GovernorPolicy
-from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_stream import MonitorStream
@@ -25,11 +24,11 @@ class Monitor:
 
     def __init__(self, bundle, calibrator, small, clock, camera, commands):
         statistics = calibrator.statistics if calibrator is not None else None
-        self.runtime = TorchRuntime(bundle)
+        self.bundle = bundle
         self.intake = FrameIntake(frozen_s=FROZEN_S, clock=clock)
-        self.tta = TTA(SafetyPredictor(self.runtime, self.intake), views=2)
-        self.streams = Streams(lambda pause: MonitorStream(self.runtime, statistics, small["settings"], pause=pause))
-        self.scorer = WorldModelScorer(self.runtime, statistics, intake=self.intake, make_stream=self.streams, **small)
+        self.tta = TTA(SafetyPredictor(self.bundle, self.intake), views=2)
+        self.streams = Streams(lambda pause: MonitorStream(self.bundle, statistics, small["settings"], pause=pause))
+        self.scorer = WorldModelScorer(self.bundle, statistics, intake=self.intake, make_stream=self.streams, **small)
         self.calibrator = AnomalyCalibrator(calibrator, HORIZONS, max_age_s=1.0)
         self.clock, self.camera, self.commands = clock, camera, commands
         self.number = 0
@@ -129,8 +128,8 @@ def test_unknown_commands_are_told(monitor):
 
 def test_nan_in_the_world_model_is_told_and_gone_within_one_context(monitor, context, monkeypatch):
     monitor.statuses(2 * context)
-    encode = monitor.runtime.encode
-    monkeypatch.setattr(monitor.runtime, "encode", lambda images: encode(images) * np.float32("nan"))
+    encode = monitor.bundle.encode
+    monkeypatch.setattr(monitor.bundle, "encode", lambda images: encode(images) * np.float32("nan"))
     status, confidence = monitor.tick()
     assert (status, monitor.rho, monitor.delta) == ("not finite", 1.0, 1.0) and confidence == monitor.bound
     monkeypatch.undo()
@@ -139,8 +138,8 @@ def test_nan_in_the_world_model_is_told_and_gone_within_one_context(monitor, con
 
 def test_nan_in_the_safety_predictor_is_told_and_does_not_stay(monitor, context, monkeypatch):
     monitor.statuses(context)
-    predict = monitor.runtime.predict
-    monkeypatch.setattr(monitor.runtime, "predict", lambda images: tuple(each * np.float32("nan") for each in predict(images)))
+    predict = monitor.bundle.predict
+    monkeypatch.setattr(monitor.bundle, "predict", lambda images: tuple(each * np.float32("nan") for each in predict(images)))
     assert monitor.tick() == ("not finite", [0.0] * len(HORIZONS))
     monkeypatch.undo()
     assert monitor.tick()[0] == "ok"

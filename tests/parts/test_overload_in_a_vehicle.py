@@ -44,9 +44,9 @@ class Notes:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rate_hz", [15, 8, 3])
-def test_it_reaches_full_validity_says_so_and_steps_down(runtime, statistics, camera, commands, caplog, rate_hz):
+def test_it_reaches_full_validity_says_so_and_steps_down(bundle, statistics, camera, commands, caplog, rate_hz):
     def slowed(pause=None):
-        stream = MonitorStream(runtime, statistics, SETTINGS, pause=pause)
+        stream = MonitorStream(bundle, statistics, SETTINGS, pause=pause)
         take = stream.take
 
         def take_slowly(frame, unseen=()):
@@ -58,7 +58,7 @@ def test_it_reaches_full_validity_says_so_and_steps_down(runtime, statistics, ca
 
     lower = [(SETTINGS.at_grade(grade), statistics) for grade in GRADES[1:]]
     intake, notes = FrameIntake(gap_s=10.0, frozen_s=1e9), Notes()
-    scorer = WorldModelScorer(runtime, statistics, SETTINGS, lower=lower, intake=intake, make_stream=slowed)
+    scorer = WorldModelScorer(bundle, statistics, SETTINGS, lower=lower, intake=intake, make_stream=slowed)
     vehicle = Vehicle()
     vehicle.add(Car(camera, commands), outputs=[channels.IMAGE, channels.STEERING, channels.THROTTLE])
     vehicle.add(intake, inputs=[channels.IMAGE], outputs=[channels.FRAME, channels.MODEL_IMAGE])

@@ -7,7 +7,6 @@ import pytest
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.preprocess import as_recorded, images_to_array, to_model_image
-from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
@@ -33,7 +32,7 @@ def test_views_follow_seed_and_frame_number_as_offline(bundle, camera):
     live = [tta.run(camera(number)) for number in range(3)]
     for number in range(3):
         image = images_to_array(to_model_image(as_recorded(camera(number)))[None])
-        offline = predict_tta(TorchRuntime(bundle), image, FrameRandomness(5, 1).tta(number)).p_tta[0].tolist()
+        offline = predict_tta(bundle, image, FrameRandomness(5, 1).tta(number)).p_tta[0].tolist()
         assert live[number] == pytest.approx(offline, abs=1e-6)
     tta.shutdown()
     assert tta.run(camera(0)) == live[0]
@@ -42,9 +41,7 @@ def test_views_follow_seed_and_frame_number_as_offline(bundle, camera):
 def test_scores_of_the_pass_are_offered_when_a_calibrator_asks(bundle, camera, statistics):
     tta = TTA(SafetyPredictor(bundle), details=True, statistics=statistics, score_names=("rho", "tta_spread"))
     scores = tta.run(camera(0))[2]
-    offline = predict_tta(
-        TorchRuntime(bundle), images_to_array(to_model_image(as_recorded(camera(0)))[None]), FrameRandomness(0, 1).tta(0)
-    )
+    offline = predict_tta(bundle, images_to_array(to_model_image(as_recorded(camera(0)))[None]), FrameRandomness(0, 1).tta(0))
     wanted = statistics.frame_scores(1.0, np.zeros(len(FEATURE_NAMES)), None, offline.spread[0])["tta_spread"]
     assert scores == {"tta_spread": pytest.approx(wanted, abs=1e-4)}
     dense = TTA(SafetyPredictor(bundle), details=True, statistics=statistics, score_names=("density",)).run(camera(0))[2]
@@ -73,13 +70,13 @@ def test_any_size_and_depth_is_predicted(bundle, shape):
 
 def test_nan_weights_give_no_prediction_instead_of_nan(bundle, camera, monkeypatch):
     predictor = SafetyPredictor(bundle)
-    predict = predictor.runtime.predict
+    predict = predictor.bundle.predict
 
     def spoiled(images):
         features, logits = predict(images)
         return features, np.where(np.arange(logits.shape[1]) == 0, np.nan, logits)
 
-    monkeypatch.setattr(predictor.runtime, "predict", spoiled)
+    monkeypatch.setattr(predictor.bundle, "predict", spoiled)
     assert predictor.run(camera(0)) == [] and TTA(predictor).run(camera(0)) == []
 
 
@@ -121,7 +118,7 @@ def test_commands_count_within_the_range_of_a_tub(history_bundle, camera):
 
 def test_a_net_that_fails_gives_no_prediction_and_is_told_once_a_drive(bundle, camera, monkeypatch, caplog):
     predictor = SafetyPredictor(bundle)
-    monkeypatch.setattr(predictor.runtime, "predict", lambda images: 1 / 0)
+    monkeypatch.setattr(predictor.bundle, "predict", lambda images: 1 / 0)
     assert [predictor.run(camera(number)) for number in range(3)] == [[]] * 3 and len(caplog.records) == 1
     predictor.shutdown()
     assert predictor.run(camera(0)) == [] and len(caplog.records) == 2
@@ -131,5 +128,5 @@ def test_a_net_that_fails_gives_no_prediction_and_is_told_once_a_drive(bundle, c
 def test_tta_without_a_frame_or_with_a_net_that_fails_says_nothing(bundle, camera, monkeypatch, details, nothing):
     tta = TTA(SafetyPredictor(bundle), details=details)
     assert tta.run(None) == nothing and tta.run(camera(0)) != nothing
-    monkeypatch.setattr(tta.predictor.runtime, "predict", lambda images: 1 / 0)
+    monkeypatch.setattr(tta.predictor.bundle, "predict", lambda images: 1 / 0)
     assert tta.run(camera(1)) == nothing

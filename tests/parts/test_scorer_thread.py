@@ -44,10 +44,10 @@ class Nets:
 class Car:
     """A scorer in a loop on a clock of its own."""
 
-    def __init__(self, runtime, settings, clock, camera, lower=()):
+    def __init__(self, bundle, settings, clock, camera, lower=()):
         self.nets, self.clock, self.camera, self.number = Nets(), clock, camera, 0
         intake = FrameIntake(clock=clock, gap_s=60.0)
-        self.scorer = WorldModelScorer(runtime, None, settings, intake=intake, make_stream=self.nets, lower=lower)
+        self.scorer = WorldModelScorer(bundle, None, settings, intake=intake, make_stream=self.nets, lower=lower)
 
     def start(self):
         threading.Thread(target=self.scorer.update, daemon=True).start()
@@ -73,11 +73,11 @@ def wait_until(condition):
 
 
 @pytest.fixture
-def make_car(runtime, small, clock, camera):
+def make_car(bundle, small, clock, camera):
     made = []
 
     def make(**more):
-        made.append(Car(runtime, small["settings"], clock, camera, **more))
+        made.append(Car(bundle, small["settings"], clock, camera, **more))
         return made[-1]
 
     yield make

@@ -38,7 +38,6 @@ COMMANDS = {
     "evaluate": "evaluate --bundle CALIBRATED --nominal TUBS --ood dark=DARK --draws 20 --seeds 2 --folds 2 --workers 1 "
     "--out OUT/report --d-aug-frames 10 --cache-dir CACHE",
     "label": "label TUB --answers ANSWERS --questions 30 --out OUT/labels.csv --cache-dir CACHE",
-    "export": "export OUT/bundle --data TUB",
     "html": "replay TUB --bundle BUNDLE --grade light --html OUT/replay.html --cache-dir CACHE",
     "movie": "replay TUB --bundle BUNDLE --grade light --movie OUT/replay.mp4 --cache-dir CACHE",
 }
@@ -118,7 +117,7 @@ def fresh(out: Path, command: str, places: dict[str, str], cache: Path | None = 
     if cache is not None:
         shutil.copytree(cache, places["CACHE"])
     out.mkdir(parents=True)
-    if command in ("calibrate", "export"):
+    if command == "calibrate":
         shutil.copytree(places["BUNDLE"], out / "bundle")
     words = [word.replace("OUT", str(out)) for word in COMMANDS[command].split()]
     return [places.get(word, word) for word in words]

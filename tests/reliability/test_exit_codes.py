@@ -18,12 +18,11 @@ JUNK = np.random.default_rng(0).bytes(2000)
 CASES = """
 check TUB --max-gap nan | check TUB --max-gap -1 | check TUB --labels JUNK | check TUB --tau nan | check TUB --tau NINES
 check TUB --labels NOWHERE | check TUB --min-length NINES | info NOWHERE | info EMPTY | info JUNKBUNDLE | info FILE
-export NOWHERE | export JUNKBUNDLE | export DAMAGED | export BUNDLE --data NOWHERE | export BUNDLE --data JUNKTUB
 score TUB --bundle JUNKBUNDLE --out OUT/a.npz | score NOWHERE --bundle BUNDLE --out OUT/a.npz
 score TUB --bundle DAMAGED --out OUT/a.npz | score TUB --bundle BUNDLE --out FILE/a.npz
 score TUB --bundle BUNDLE --out OUT/a.pickle | score TUB --bundle BUNDLE --out OUT/a.npz --workers -1
 score TUB --bundle BUNDLE --out OUT/a.npz --lanes 0 | score TUB --bundle BUNDLE --out OUT/a.npz --grade best
-score TUB --bundle BUNDLE --out OUT/a.npz --dask NINES | train TUB --out OUT/b --preset tiny
+score TUB --bundle BUNDLE --out OUT/a.npz --cluster NINES | train TUB --out OUT/b --preset tiny
 train JUNKTUB --out OUT/b --preset tiny | train TUB --out FILE | train TUB --out OUT/b --set vae=NINES
 train TUB --out OUT/b --seed -1 | train TUB --out OUT/b --seed NINES | train TUB --out OUT/b --device cuda:99
 train TUB --out OUT/b --threads 0 | calibrate --bundle BUNDLE --data TUB | calibrate --bundle JUNKBUNDLE --data TUB

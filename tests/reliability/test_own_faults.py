@@ -14,8 +14,7 @@ from donkeycar.vehicle import Vehicle
 
 from donkey_aicc import channels
 from donkey_aicc.car.wiring import add_aicc
-from donkey_aicc.nets.onnx_export import export_bundle
-from donkey_aicc.nets.onnx_runtime import OnnxRuntime
+from donkey_aicc.nets.bundle import Bundle
 from tests.monitor_under_test import add_calibrator, make_bundle
 
 RATE_HZ = 20
@@ -45,8 +44,6 @@ class Motor:
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
     folder = make_bundle(tmp_path_factory.mktemp("monitor") / "bundle")
-    images = np.random.default_rng(0).integers(0, 256, (4, 64, 64, 3)).astype(np.uint8)
-    export_bundle(folder, images, np.zeros((4, 2)))
     add_calibrator(folder, alarm=True)
     return folder
 
@@ -80,7 +77,7 @@ def car(tmp_path, bundle):
 @pytest.mark.parametrize("net", ["predict", "encode", "step", "decode"])
 def test_a_net_that_raises_is_told_and_the_car_drives_on(car, monkeypatch, net):
     car.drive(30)
-    monkeypatch.setattr(OnnxRuntime, net, lambda *_: (_ for _ in ()).throw(MemoryError()))
+    monkeypatch.setattr(Bundle, net, lambda *_: (_ for _ in ()).throw(MemoryError()))
     told = car.drive(40)
     assert not {"ok", "warming up"} & set(told[25:])
     assert car.vehicle.mem[channels.CONFIDENCE_MIN] <= 0.5
@@ -126,9 +123,8 @@ def test_a_clock_that_is_set_neither_holds_up_the_loop_nor_frightens_the_monitor
     )
 
 
-@pytest.mark.parametrize("kind", ["onnx", "torch"])
 @pytest.mark.parametrize("how", ["unlink", "truncate", "overwrite"])
-def test_a_bundle_that_goes_while_the_car_drives_changes_nothing(tmp_path, bundle, kind, how):
+def test_a_bundle_that_goes_while_the_car_drives_changes_nothing(tmp_path, bundle, how):
     """In a process of its own: a file cut short under a map of the memory ends a program without a word."""
     folder = tmp_path / "bundle"
     shutil.copytree(bundle, folder)
@@ -137,7 +133,7 @@ import os
 from pathlib import Path
 from tests.reliability.test_own_faults import Car
 folder = Path({str(folder)!r})
-car = Car(folder.parent / "data", folder, AICC_RUNTIME={kind!r})
+car = Car(folder.parent / "data", folder)
 car.drive(12)
 for file in folder.iterdir():
     if {how!r} == "unlink":

@@ -1,42 +1,37 @@
 """A small world for scoring: untrained nets of real size and short made-up drives."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 import torch
 
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.preprocess import NO_HISTORY, ActionStats
+from donkey_aicc.nets.manifest import Manifest
+from donkey_aicc.nets.trained_nets import Nets, save_bundle
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.tubs.drive import Drive, make_drive
 
 
-@dataclass
-class MadeUpBundle:
-    """The fields of a Bundle that scoring reads."""
-
-    vae: VAE
-    dynamics: LatentDynamics
-    safety: SafetyCNN
-    action_stats: ActionStats
-    horizons: tuple[int, ...] = HORIZONS
-    has_predictor: bool = True
-    lags: tuple[int, ...] = NO_HISTORY
+@pytest.fixture(scope="session")
+def nets() -> Nets:
+    """What the bundle was saved from, for a test to compare with."""
+    torch.manual_seed(5)
+    made = VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS))
+    for net in made:
+        net.eval().requires_grad_(False)
+    for name, values in made[0].encoder[-1].named_parameters():
+        # latents that move with the picture, as those of a trained encoder do, instead of resting on a bias
+        values.mul_(0.0 if name.endswith("bias") else 5.0)
+    made[1].latent_std.fill_(0.4)
+    return Nets(*made)
 
 
 @pytest.fixture(scope="session")
-def bundle() -> MadeUpBundle:
-    torch.manual_seed(5)
-    nets = VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS))
-    for net in nets:
-        net.eval().requires_grad_(False)
-    for name, values in nets[0].encoder[-1].named_parameters():
-        # latents that move with the picture, as those of a trained encoder do, instead of resting on a bias
-        values.mul_(0.0 if name.endswith("bias") else 5.0)
-    nets[1].latent_std.fill_(0.4)
-    return MadeUpBundle(*nets, ActionStats(np.array([0.05, 0.3]), np.array([0.3, 0.1])))
+def bundle(nets, tmp_path_factory) -> Bundle:
+    folder = tmp_path_factory.mktemp("scoring") / "bundle"
+    save_bundle(folder, nets, Manifest(horizons=list(HORIZONS), action_stats={"mean": [0.05, 0.3], "std": [0.3, 0.1]}))
+    return Bundle.load(folder)
 
 
 def made_up_drive(frames: int, seed: int = 0, name: str = "") -> Drive:

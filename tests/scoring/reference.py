@@ -3,11 +3,11 @@
 Written from the definitions, not from the package; slow on purpose. float64 throughout.
 """
 
-import copy
-
 import numpy as np
 import torch
 import torch.nn.functional as F
+
+from donkey_aicc.nets.trained_nets import load_nets
 
 
 def features_of_window(u, latent_norm):
@@ -124,7 +124,8 @@ def score_sequence(bundle, images, actions, randomness, *, context, rollout_step
 
     window_priming: prime with the context's frames alone (a true cold start) instead of the whole past.
     """
-    vae, net = copy.deepcopy(bundle.vae).double(), copy.deepcopy(bundle.dynamics).double()
+    nets = load_nets(bundle)
+    vae, net = nets.vae.double(), nets.dynamics.double()
     normalised = (actions - bundle.action_stats.mean) / bundle.action_stats.std
     pixels = [torch.as_tensor(image).permute(2, 0, 1)[None].double() / 255 for image in images]
     latents = [vae.encode(x)[0] for x in pixels]

@@ -1,15 +1,15 @@
+import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from donkey_aicc import workers
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.camera_nets import SafetyCNN
 from donkey_aicc.nets.preprocess import images_to_array, images_to_tensor
-from donkey_aicc.nets.torch_runtime import TorchRuntime
-from donkey_aicc.scoring.batch_scoring import McDropout, lane_groups
-from donkey_aicc.scoring.parallel import score_drives
+from donkey_aicc.scoring.batch_scoring import McDropout
+from donkey_aicc.scoring.parallel import lane_groups, score_drives
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import COLUMNS, HORIZONS
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
@@ -59,7 +59,7 @@ def test_batch_scores_equal_streamed_ones(bundle, drives, table):
     randomness = FrameRandomness(3, 2)
     for t in range(len(drive)):
         scores = scorer.step(drive.images[t : t + 1], drive.actions[t : t + 1])
-        seen = predict_tta(TorchRuntime(bundle), images_to_array(drive.images[t : t + 1]), randomness.tta(t))
+        seen = predict_tta(bundle, images_to_array(drive.images[t : t + 1]), randomness.tta(t))
         np.testing.assert_allclose(rows.features[t], scores.features[0], atol=1e-5)
         np.testing.assert_allclose(rows.rho_raw[t], scores.rho_raw[0], atol=1e-6)
         np.testing.assert_allclose(rows.latent[t], scores.latent[0], atol=1e-5)
@@ -67,9 +67,9 @@ def test_batch_scores_equal_streamed_ones(bundle, drives, table):
         assert rows.valid[t] == scores.valid == (t >= 4)
 
 
-def test_predictions_are_those_of_the_predictor(bundle, drives, table):
+def test_predictions_are_those_of_the_predictor(nets, bundle, drives, table):
     images = images_to_tensor(np.concatenate([drive.images for drive in drives]))
-    features, logits = bundle.safety.features_and_logits(images)
+    features, logits = nets.safety.features_and_logits(images)
     np.testing.assert_allclose(table.p_safe, torch.sigmoid(logits), atol=1e-5)
     np.testing.assert_allclose(table.cnn_features, features, atol=1e-5)
 
@@ -96,18 +96,27 @@ def test_a_dask_cluster_changes_nothing(bundle, drives, table, tmp_path):
     distributed = pytest.importorskip("distributed")
     two = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "local_directory": tmp_path}
     with distributed.LocalCluster(**two) as cluster:
-        scored = score_drives(bundle, drives, settings=SMALL, batch=BATCH, dask_address=cluster.scheduler_address)
+        scored = score_drives(bundle, drives, settings=SMALL, batch=BATCH, workers=cluster.scheduler_address)
     assert_equal_tables(table, scored, atol=1e-6)
 
 
-def test_a_missing_cluster_is_named(bundle, drives):
+def test_a_missing_cluster_is_named(bundle, drives, monkeypatch):
     pytest.importorskip("distributed")
+    monkeypatch.setattr(workers, "CONNECT_S", 0.2)
     with pytest.raises(AiccError, match="cannot reach a Dask scheduler at tcp://127.0.0.1:1"):
-        score_drives(bundle, drives, settings=SMALL, batch=BATCH, dask_address="tcp://127.0.0.1:1", dask_timeout_s=0.2)
+        score_drives(bundle, drives, settings=SMALL, batch=BATCH, workers="tcp://127.0.0.1:1")
 
 
-def test_groups_hold_sequences_of_similar_length(drives):
-    assert lane_groups(drives, 2) == [[1, 3], [0, 2]]
+def test_groups_have_equal_shares_of_the_frames_and_are_as_many_for_every_worker():
+    assert lane_groups([400] * 10, 8, 2) == [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]
+    assert lane_groups([100, 300, 200, 400], 2, 1) == [[3, 0], [1, 2]]
+    assert lane_groups([50], 8, 4) == [[0]]
+    for count in (1, 3, 7):
+        lengths = np.random.default_rng(count).integers(50, 1000, 40).tolist()
+        groups = lane_groups(lengths, 8, count)
+        frames = [sum(lengths[number] for number in group) for group in groups]
+        assert sorted(sum(groups, [])) == list(range(40)) and len(groups) % count == 0
+        assert max(map(len, groups)) <= 8 and max(frames) < 1.25 * np.mean(frames) and frames == sorted(frames, reverse=True)
 
 
 def test_what_cannot_be_scored_is_refused_at_once(bundle, drives):
@@ -125,12 +134,11 @@ def test_what_cannot_be_scored_is_refused_at_once(bundle, drives):
         BatchSettings(lanes=0)
 
 
-def test_it_agrees_with_torchs_own_dropout(bundle, drive):
+def test_it_agrees_with_torchs_own_dropout(nets, bundle, drive):
     """Both estimate the same spread; with many passes they come close."""
     images = images_to_array(drive(2).images)
-    net = SafetyCNN(len(bundle.horizons)).eval()
-    net.load_state_dict(bundle.safety.state_dict())
-    ours = McDropout(net, passes=200).spread(images, np.random.default_rng(0))
+    net = copy.deepcopy(nets.safety)
+    ours = McDropout(bundle, passes=200).spread(images, np.random.default_rng(0))
     net.dropout.train()
     torch.manual_seed(0)
     with torch.no_grad():
@@ -140,7 +148,7 @@ def test_it_agrees_with_torchs_own_dropout(bundle, drive):
 
 def test_same_generator_same_spread_whatever_the_batch(bundle, drive):
     images = images_to_array(drive(3).images)
-    together = McDropout(bundle.safety).spread(images, np.random.default_rng(4))
-    alone = McDropout(bundle.safety).spread(images[1:2], np.random.default_rng(4))
+    together = McDropout(bundle).spread(images, np.random.default_rng(4))
+    alone = McDropout(bundle).spread(images[1:2], np.random.default_rng(4))
     np.testing.assert_allclose(together[1:2], alone, rtol=1e-4, atol=1e-6)
     assert (together > 0).all()

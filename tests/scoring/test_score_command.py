@@ -3,7 +3,8 @@ import pytest
 from donkeycar.parts.tub_v2 import Tub
 
 from donkey_aicc.cli import main
-from donkey_aicc.nets.bundle import Manifest, Nets, save_bundle
+from donkey_aicc.nets.manifest import Manifest
+from donkey_aicc.nets.trained_nets import save_bundle
 from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable
 from tests.scoring.conftest import made_up_drive
 
@@ -23,9 +24,8 @@ def tub(tmp_path):
 
 
 @pytest.fixture
-def folder(bundle, tmp_path):
+def folder(nets, bundle, tmp_path):
     stats = bundle.action_stats.to_json()
-    nets = Nets(bundle.vae, bundle.dynamics, bundle.safety)
     save_bundle(tmp_path / "mine", nets, Manifest(horizons=list(HORIZONS), action_stats=stats, tau=0.35))
     return tmp_path / "mine"
 

@@ -5,8 +5,6 @@ import pytest
 
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.nets.preprocess import images_to_array
-from donkey_aicc.nets.runtime import Runtime
-from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
@@ -98,48 +96,27 @@ def test_lanes_do_not_touch_each_other(bundle, drive):
         np.testing.assert_allclose(scores.latent[lane], latent[-1], atol=1e-5)
 
 
-class Counting(Runtime):
-    """Counts the samples that go through the dynamics net, frame by frame."""
-
-    def __init__(self, inner):
-        super().__init__(inner)
-        self.inner, self.samples = inner, [0]
-
-    def step(self, z, *others):
-        self.samples[-1] += z.shape[1] * z.shape[2]
-        return self.inner.step(z, *others)
-
-    def encode(self, images):
-        return self.inner.encode(images)
-
-    def decode(self, latents):
-        return self.inner.decode(latents)
-
-    def predict(self, images):
-        return self.inner.predict(images)
-
-    def command(self, action):
-        return self.inner.command(action)
-
-
-def samples_per_frame(bundle, sequence, settings):
-    runtime = Counting(TorchRuntime(bundle))
-    scorer = StreamScorer(runtime, settings)
+def samples_per_frame(bundle, sequence, settings, monkeypatch):
+    """How many samples go through the dynamics net, frame by frame."""
+    samples, step = [], bundle.step
+    monkeypatch.setattr(bundle, "step", lambda z, *others: samples.append(z.shape[1] * z.shape[2]) or step(z, *others))
+    scorer, found = StreamScorer(bundle, settings), []
     for t in range(len(sequence)):
         scorer.step(sequence.images[t : t + 1], sequence.actions[t : t + 1])
-        runtime.samples.append(0)
-    return runtime.samples[:-1]
+        found.append(sum(samples))
+        samples.clear()
+    return found
 
 
-def test_rollouts_are_spread_so_that_no_frame_costs_much_more_than_another(bundle, drive):
+def test_rollouts_are_spread_so_that_no_frame_costs_much_more_than_another(bundle, drive, monkeypatch):
     settings = replace(SMALL, rollout_steps=8)  # two steps a frame, the first of them with the frame itself
-    assert samples_per_frame(bundle, drive(12), settings) == [6, 9, 9, 9] * 3
+    assert samples_per_frame(bundle, drive(12), settings, monkeypatch) == [6, 9, 9, 9] * 3
 
 
-def test_grade_light_runs_no_dynamics_net(bundle, drive):
+def test_grade_light_runs_no_dynamics_net(bundle, drive, monkeypatch):
     sequence = drive(12)
     light = SMALL.at_grade("light")
-    assert samples_per_frame(bundle, sequence, light) == [0] * 12
+    assert samples_per_frame(bundle, sequence, light, monkeypatch) == [0] * 12
     rho, features, latent = run(StreamScorer(bundle, light), sequence)
     full = run(StreamScorer(bundle, SMALL), sequence)
     np.testing.assert_array_equal(features[:, 3:], full[1][:, 3:])
@@ -247,7 +224,7 @@ def test_one_nan_is_never_valid_and_gone_within_one_context(bundle, drive, monke
 
 
 def spoil_first_lane(scorer, where, monkeypatch):
-    encode, step = scorer._runtime.encode, scorer._runtime.step
+    encode, step = scorer._bundle.encode, scorer._bundle.step
 
     def spoiled(images):
         latent = encode(images).copy()
@@ -261,7 +238,7 @@ def spoil_first_lane(scorer, where, monkeypatch):
         return ahead, (hidden, cell, *second)
 
     name, change = ("encode", spoiled) if where == "latent" else ("step", overflowing)
-    monkeypatch.setattr(scorer._runtime, name, change)
+    monkeypatch.setattr(scorer._bundle, name, change)
 
 
 def test_frames_that_were_not_looked_at_keep_the_window_and_the_schedule(bundle, drive):

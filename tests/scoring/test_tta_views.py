@@ -4,7 +4,6 @@ import torch
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.preprocess import images_to_array
-from donkey_aicc.nets.torch_runtime import TorchRuntime
 from donkey_aicc.scoring import tta_views as tta
 from donkey_aicc.scoring.tta_views import input_views, predict_tta, tta_views
 
@@ -72,19 +71,19 @@ def test_no_view_is_flipped():
     assert (views[..., 32:].mean(axis=(-3, -2, -1)) > views[..., :32].mean(axis=(-3, -2, -1)) + 0.3).all()
 
 
-def test_probabilities_are_averaged_not_logits(bundle, images):
-    result = predict_tta(TorchRuntime(bundle), images, rng())
-    logits = torch.stack([bundle.safety(torch.from_numpy(view)) for view in tta_views(images, rng()).swapaxes(0, 1)])
+def test_probabilities_are_averaged_not_logits(nets, bundle, images):
+    result = predict_tta(bundle, images, rng())
+    logits = torch.stack([nets.safety(torch.from_numpy(view)) for view in tta_views(images, rng()).swapaxes(0, 1)])
     p = torch.sigmoid(logits).numpy()
     np.testing.assert_allclose(result.p_tta, p.mean(axis=0), atol=1e-6)
     np.testing.assert_allclose(result.spread, p.std(axis=0), atol=1e-6)
     np.testing.assert_allclose(result.p_identity, p[0], atol=1e-6)
-    np.testing.assert_allclose(result.features, bundle.safety.features_and_logits(torch.from_numpy(images))[0], atol=1e-5)
+    np.testing.assert_allclose(result.features, nets.safety.features_and_logits(torch.from_numpy(images))[0], atol=1e-5)
 
 
-def test_one_view_is_the_plain_prediction(bundle, images):
-    result = predict_tta(TorchRuntime(bundle), images, rng(), views=1)
-    np.testing.assert_allclose(result.p_tta, torch.sigmoid(bundle.safety(torch.from_numpy(images))), atol=1e-6)
+def test_one_view_is_the_plain_prediction(nets, bundle, images):
+    result = predict_tta(bundle, images, rng(), views=1)
+    np.testing.assert_allclose(result.p_tta, torch.sigmoid(nets.safety(torch.from_numpy(images))), atol=1e-6)
     assert np.abs(result.spread).max() == 0
 
 

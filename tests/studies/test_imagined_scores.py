@@ -2,32 +2,31 @@
 
 import numpy as np
 import pytest
-import torch
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.nets.preprocess import images_to_tensor
+from donkey_aicc.nets.engine import initial_state
+from donkey_aicc.nets.preprocess import images_to_array
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.settings import ScoreSettings
-from studies.imagined_predictor import ImaginedPredictor, imagine_drives
+from studies.imagined_predictor import NO_DROPOUT, ImaginedPredictor, from_maps, imagine_drives
 from studies.imagined_rows import ImaginedTable
 from tests.scoring import conftest as of_scoring
 
-bundle, drive, made_up_drive = of_scoring.bundle, of_scoring.drive, of_scoring.made_up_drive  # two fixtures and a function
+bundle, nets, drive = of_scoring.bundle, of_scoring.nets, of_scoring.drive  # fixtures
+made_up_drive = of_scoring.made_up_drive
 
 EVERY = 5
 SETTINGS = ScoreSettings(samples=1, rollout_steps=1, rollout_every=EVERY, context=6, views=1)
 
 
-@torch.no_grad()
 def plainly(bundle, drive, frame):
     """One frame from nothing: encode everything before it, prime, and ask the plain predictor."""
-    predictor = ImaginedPredictor(bundle.vae, bundle.dynamics, bundle.safety, bundle.horizons)
-    latents, _ = bundle.vae.encode(images_to_tensor(drive.images[: frame + 1]))
-    actions = torch.from_numpy(bundle.action_stats.normalise(drive.actions[: frame + 1]))
-    state = bundle.dynamics.initial_state(1)
+    latents = from_maps(bundle.encode(images_to_array(drive.images[: frame + 1])))
+    actions = bundle.action_stats.normalise(drive.actions[: frame + 1])
+    state = initial_state(1, 1)
     for t in range(frame):
-        _, state = bundle.dynamics.step(latents[t : t + 1], actions[t : t + 1], state)
-    return predictor.predict(latents[frame : frame + 1], state, actions[frame : frame + 1])[0].numpy()
+        _, state = bundle.step(latents[:, t : t + 1], bundle.command(actions[t : t + 1]), state, NO_DROPOUT)
+    return ImaginedPredictor(bundle).predict(latents[:, frame : frame + 1], state, actions[frame : frame + 1])[0]
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,7 @@ def test_the_bundle_says_that_it_has_no_predictor(bundle):
     assert not bundle.has_predictor and "safety.safetensors" not in bundle.manifest.files
     assert "no p_safe, no confidence" in describe(bundle.path, bundle.manifest)
     with pytest.raises(AiccError, match="has no safety predictor"):
-        _ = bundle.safety
+        bundle.predict(np.zeros((1, 3, 64, 64)))
 
 
 def test_scores_have_a_scale_and_confidence_is_refused(bundle, unlabelled):

@@ -1,7 +1,7 @@
 import torch
 from torch import nn
 
-from donkey_aicc.nets.bundle import survives_half
+from donkey_aicc.nets.trained_nets import survives_half
 from donkey_aicc.training.stages import round_weights
 
 
