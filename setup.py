@@ -15,6 +15,7 @@ version = re.search(r'^__version__ = "(.+)"$', (HERE / "donkey_aicc/__init__.py"
 TRAIN = ["torch>=2.3,<3", "scikit-learn>=1.4", "matplotlib>=3.8", "joblib>=1.3", "jinja2>=3.1", "imageio-ffmpeg>=0.5"]
 # Parquet and video. pyarrow from 21 on needs numpy 2.
 LEROBOT = ["pyarrow>=14,<21; python_version < '3.12'", "pyarrow>=21; python_version >= '3.12'", "imageio-ffmpeg>=0.5"]
+SIGN = ["pynacl>=1.5,<2"]
 GYM = ["gymnasium>=1.0,<2"]
 
 setup(
@@ -56,9 +57,11 @@ setup(
             "playwright>=1.40",
             "axe-playwright-python>=0.1.4",
             *GYM,
+            *SIGN,
             *LEROBOT,
             "stable-baselines3>=2.4,<3",
         ],
+        "sign": SIGN,
         "gym": GYM,
         "cluster": ["dask", "distributed"],
         "lerobot": LEROBOT,

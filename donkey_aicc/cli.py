@@ -25,6 +25,7 @@ COMMANDS = {
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
     "doctor": "check whether this computer is ready to drive: versions, bundle, speed per grade, disk, camera; say what to do",
     "info": "show what is in a model bundle and how good it is",
+    "sign": "sign a bundle with a key of your own, so that your car refuses every other",
     "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",
     "score": "score every frame of tubs with a bundle: predictions, anomaly scores and labels in one table",
     "evaluate": "measure a calibrated bundle on nominal and anomalous drives and write the report",

@@ -72,6 +72,9 @@
 # in the embedded simulator, where it was trained; a real car needs a bundle trained on its own drives.
 # AICC_BUNDLE = "reference"
 
+# The public key that `donkey-aicc sign --new-key FILE` prints: only bundles signed with it drive this car (pip install pynacl).
+# AICC_TRUSTED_KEY = None
+
 # False: score inside the drive loop, for drives that run faster than real time (`--fast` sets this for you).
 # AICC_SCORER_THREADED = True
 # AICC_SCORER_THREADS = 1

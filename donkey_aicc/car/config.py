@@ -70,6 +70,7 @@ class AiccConfig:
     )
 
     bundle: str | None = setting(None, "models of the monitor: a folder or the name of a shipped bundle; None: no monitor")
+    trusted_key: str | None = setting(None, "public key of donkey-aicc sign: only bundles signed with it drive; None: any bundle")
     scorer_threaded: bool = setting(True, "score in a thread; False: inside the drive loop, for drives faster than real time")
     scorer_threads: int = setting(1, "CPU threads for the world model", at_least=1, at_most=64)
     grade: str | None = setting(

@@ -123,9 +123,12 @@ def load_monitor(car: Assembly) -> Monitor | None:
     if car.config.bundle is None:
         return None
     from donkey_aicc.alarm.can_speak import check_can_speak
+    from donkey_aicc.nets.signature import check_signature
 
-    config = car.config
-    bundle = Bundle.load(bundle_path(car.config.bundle), config.scorer_threads, config.control_threads)
+    config, path = car.config, bundle_path(car.config.bundle)
+    if config.trusted_key is not None:
+        check_signature(path, config.trusted_key)
+    bundle = Bundle.load(path, config.scorer_threads, config.control_threads)
     calibrators = _calibrators(bundle, config)
     for calibrator in calibrators:
         if calibrator.alarm is not None:

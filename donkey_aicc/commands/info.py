@@ -7,6 +7,7 @@ from pathlib import Path
 from donkey_aicc.car.bundles import bundle_path, homes_of, known_bundle
 from donkey_aicc.errors import DAMAGE, AiccError, printable
 from donkey_aicc.nets.manifest import CALIBRATOR, MANIFEST, Manifest
+from donkey_aicc.nets.signature import fingerprint, for_people
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +48,7 @@ def _lines(path: Path, manifest: Manifest) -> list[str]:
         + (f", changed: {_pairs(manifest.overrides)}" if manifest.overrides else ""),
         f"  frames    {_pairs(frames) if frames else 'unknown'}",
         f"  data      {_data(manifest)}",
+        f"  fingerprint {for_people(fingerprint(path))}",
         f"  horizons  {', '.join(map(str, manifest.horizons))} frames ahead; context {manifest.context}",
         f"  safe      {_rule(manifest)}",
         f"  departure {_lane_rule(manifest)}",
