@@ -20,8 +20,8 @@ import numpy as np
 from donkey_aicc.alarm.can_speak import check_can_speak
 from donkey_aicc.calibration.calibrator_file import load_calibrator, meaning_of
 from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.manifest import Manifest
-from donkey_aicc.nets.runtime import BundleFolder, open_runtime
 from donkey_aicc.resources import models_dir
 
 NUMBERS = (0.0, -1.0, 1.0, 0.5, 1e-12, 1e6, -1e6, 1e300, -1e300, 20.0, 0.1, 1000.0)
@@ -87,7 +87,7 @@ def main() -> None:
     rng = np.random.default_rng(args.seed)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(shutil.copytree(args.bundle, Path(place) / "bundle"))
-        runtime, good = open_runtime(folder), load_calibrator(BundleFolder.open(folder))
+        bundle, good = Bundle.load(folder), load_calibrator(Bundle.open(folder))
         texts = {name: (folder / name).read_text() for name in ("calibrator.json", "manifest.json")}
         outcome: Counter[str] = Counter()
         for number in range(args.changes):
@@ -101,22 +101,22 @@ def main() -> None:
                 if path and path[0] in ("grades", "horizons", "action_stats", "tau", "context", "lags")
             ]
             bad, what = changed(stored, rng, where)
-            outcome[judged(folder, name, bad, good, runtime, what)] += 1
+            outcome[judged(folder, name, bad, good, bundle, what)] += 1
             (folder / name).write_text(texts[name])
     for words, count in sorted(outcome.items()):
         print(f"{count:6} {words}")
 
 
-def judged(folder: Path, name: str, bad: dict, good: Any, runtime: Any, what: str) -> str:
+def judged(folder: Path, name: str, bad: dict, good: Any, bundle: Any, what: str) -> str:
     try:
         if name == "manifest.json":
             bad["meaning"] = Manifest(**bad).fingerprint
         else:
             bad["meaning"] = meaning_of(bad)
         (folder / name).write_text(json.dumps(bad))
-        calibrator = load_calibrator(BundleFolder.open(folder), "full")
+        calibrator = load_calibrator(Bundle.open(folder), "full")
         if calibrator.alarm is not None:
-            check_can_speak(calibrator.alarm, runtime)
+            check_can_speak(calibrator.alarm, bundle)
     except AiccError:
         return "refused"
     except (TypeError, ValueError, AttributeError) as error:

@@ -45,11 +45,9 @@ def new_key(path: Path) -> str:
 
 def sign(folder: Path, key_file: Path) -> str:
     """Put signature.json into the bundle; returns the public key."""
-    from donkey_aicc.nets.runtime import BundleFolder
+    from donkey_aicc.nets.bundle import Bundle
 
-    bundle = BundleFolder.open(folder)
-    for file in bundle.manifest.weight_files.values():
-        bundle.content(file)  # a signature stands for files that are whole
+    Bundle.load(folder)  # a signature stands for files that are whole
     key: SigningKey = _nacl().SigningKey(_hex(read_bounded(key_file, 200).decode("ascii", "replace").strip(), str(key_file)))
     digits, public = fingerprint(folder), bytes(key.verify_key).hex()
     write_json(folder / SIGNATURE, {"fingerprint": digits, "key": public, "signature": key.sign(digits.encode()).signature.hex()})
