@@ -14,6 +14,9 @@ LOCATION = (POS_X, POS_Y, POS_Z, SPEED, CTE)
 
 P_SAFE = "aicc/p_safe"
 P_TTA = "aicc/p_tta"
+P_RESTORED = "aicc/p_restored"  # p_tta, with the views of the restored picture where the world model prefers it
+RESTORED = "aicc/restored"  # how much of the restored picture counts, 0..1
+HINDSIGHT = "aicc/hindsight"  # 0 as usual .. 1: the car does not do what was foreseen
 RHO = "aicc/rho"
 DELTA = "aicc/delta"
 SCORES_AGE_S = "aicc/scores_age_s"

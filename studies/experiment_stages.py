@@ -25,6 +25,7 @@ from donkey_aicc.workers import Workers
 from studies.imagined_predictor import imagine_drives
 from studies.imagined_rows import IMAGINED
 from studies.layout import Layout
+from studies.nominal_picture import measured, stored
 from studies.study_presets import ExperimentPreset
 
 RATE_HZ = 20.0  # of the simulated drives
@@ -107,12 +108,13 @@ def score_for_fit(experiment: Experiment) -> None:
         return
     bundle = Bundle.load(layout.bundle)
     calibration = calibration_drives(bundle, load(experiment, bundle, layout.nominal))
+    settings = measured(layout.restoration, bundle, calibration, preset.scoring)
     _score_to(experiment, bundle, "calibration", lambda: calibration)
     if not layout.scores("augmented").exists():
         augmented = build_augmented(
             bundle,
             calibration,
-            preset.scoring,
+            settings,
             experiment.model_seed,
             experiment.workers,
             preset.augmented_rows,
@@ -161,7 +163,7 @@ def score_file(
         table = score_drives(
             bundle,
             drives(),
-            settings=preset.scoring,
+            settings=stored(layout.restoration, preset.scoring),
             batch=preset.batch,
             workers=workers,
             title=f"scoring {name}",
@@ -187,7 +189,13 @@ def calibrate(experiment: Experiment) -> None:
     bundle = Bundle.load(layout.bundle)
     if bundle.calibrator_path.exists():
         return
-    result = calibrate_bundle(bundle, *tables_to_fit(layout), experiment.preset.scoring, DEFAULT_METHOD, experiment.model_seed)
+    result = calibrate_bundle(
+        bundle,
+        *tables_to_fit(layout),
+        stored(layout.restoration, experiment.preset.scoring),
+        DEFAULT_METHOD,
+        experiment.model_seed,
+    )
     for warning in result.about["warnings"]:
         print(f"   note: {warning}")
 

@@ -61,6 +61,10 @@ class Layout:
         return self.out / "scores" / "d_aug_strengths.json"
 
     @property
+    def restoration(self) -> Path:
+        return self.out / "scores" / "restoration.json"
+
+    @property
     def report(self) -> Path:
         return self.out / "report"
 

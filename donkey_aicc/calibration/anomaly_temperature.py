@@ -1,4 +1,4 @@
-"""The paper's calibrator: temperature scaling whose temperature grows with the anomaly scores (paper, Section IV)."""
+"""Temperature scaling whose temperature grows with the anomaly scores: the paper's calibrator (Section IV), and ours."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,25 +6,26 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.anomaly_weights import W_MAX, HeatingProblem, base_logits, fit_weights, validation_rows
-from donkey_aicc.calibration.base import (
-    Calibrator,
-    ScoreMap,
-    logit,
-    mean_nll,
-    sigmoid,
-)
+from donkey_aicc.calibration.base import P_RESTORED, P_TTA, Calibrator, ScoreMap, logit, mean_nll, sigmoid
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.temperature import by_text, fit_temperatures, stored_temperatures
 from donkey_aicc.scoring.score_table import ScoreTable
+from donkey_aicc.scoring.statistics import Scores
 from donkey_aicc.stored import number
+
+SHIFT_MAX = 2.0  # on the logit: .88 becomes at least .5
+
+Part = tuple[str, ScoreTable, Scores]  # title, rows, their scores
 
 
 class AnomalyTemperature(Calibrator):
     """T_eff = T_k exp(sum of w_s * s), w >= 0 shared by all horizons; confidence = sigmoid(logit(p) / T_eff).
 
-    T_k > 0 and w >= 0: every score in [0, 1] only ever heats, and heat moves the confidence towards 1/2 without passing it.
     T_k from the nominal calibration rows; then w by NLL on the pool of cross-fitted nominal rows and D_aug.
     Without scores it is plain temperature scaling (the TTA row of the ablation).
+
+    Safe by its form, since T_k > 0 and 0 <= w < infinity: the confidence never falls while p rises, no score raises it for
+    p >= 1/2, and for p < 1/2 none brings it above 1/2. A score brings every confidence nearer to 1/2, and nothing else.
     """
 
     kind = "anomaly_temperature"
@@ -33,12 +34,22 @@ class AnomalyTemperature(Calibrator):
         self,
         name: str = "tta_rho_delta",
         label: str = "TTA + rho + delta",
-        uses_tta: bool = True,
+        starts_from: str = P_TTA,
         score_names: tuple[str, ...] = ("rho", "delta"),
     ) -> None:
-        super().__init__(name, label, uses_tta, score_names)
+        super().__init__(name, label, starts_from, score_names)
         self.temperatures: dict[int, float] = {}
         self.weights: dict[str, float] = {}
+
+    @property
+    def heated_by(self) -> tuple[str, ...]:
+        """The scores that raise the temperature."""
+        return self.score_names
+
+    @property
+    def lowered_by(self) -> tuple[str, ...]:
+        """The scores that lower the logit; the paper has none."""
+        return ()
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "AnomalyTemperature":
         self.temperatures = fit_temperatures(table, self.probability_of(table), self.name)
@@ -47,44 +58,37 @@ class AnomalyTemperature(Calibrator):
             return self
         pool = self.required_pool(pool)
         self.statistics = pool.statistics
-        self.weights = self._fit_pool_weights(pool, pool.balanced)
+        self.weights = self._fit_weights(self.parts_of(pool), pool.seed)
         self.fit_report = self._pool_report(pool)
         return self
 
     def weights_by_family(self, pool: Pool) -> dict[str, dict[str, float]]:
-        return {
-            family: self._fit_pool_weights(pool, np.flatnonzero(pool.augmented.protocol == family)) for family in pool.families()
-        }
+        rows = {family: np.flatnonzero(pool.augmented.protocol == family) for family in pool.families()}
+        return {family: self._fit_weights(nominal_and_pieces(pool, own), pool.seed) for family, own in rows.items()}
 
     def shown_weights(self) -> dict[str, float]:
         return dict(self.weights)
 
-    def _fit_pool_weights(self, pool: Pool, augmented_rows: np.ndarray) -> dict[str, float]:
-        logits, labels, scores, held_out = self._stacked(pool, augmented_rows)
-        train = HeatingProblem(logits[~held_out], labels[~held_out], scores[~held_out])
-        validation = HeatingProblem(logits[held_out], labels[held_out], scores[held_out])
-        weights = fit_weights(train, validation, HeatingProblem(logits, labels, scores), scores.shape[1])
+    def parts_of(self, pool: Pool) -> list[Part]:
+        """What the weights are fitted on."""
+        return nominal_and_pieces(pool, pool.balanced)
+
+    def _fit_weights(self, parts: list[Part], seed: int) -> dict[str, float]:
+        logits = np.concatenate([base_logits(self.probability_of(t), t.horizons, self.temperatures) for _, t, _ in parts])
+        labels = np.concatenate([table.labels for _, table, _ in parts])
+        scores = np.concatenate([self.required_scores(scores, len(table)) for _, table, scores in parts])
+        held_out = np.concatenate([validation_rows(table.sequence, seed) for _, table, _ in parts])
+        heat, shift = np.split(scores, [len(self.heated_by)], axis=1)
+        train, validation, whole = (
+            HeatingProblem(logits[rows], labels[rows], heat[rows], shift[rows]) for rows in (~held_out, held_out, slice(None))
+        )
+        upper = np.array([W_MAX] * len(self.heated_by) + [SHIFT_MAX] * len(self.lowered_by))
+        weights = fit_weights(train, validation, whole, upper)
         return {name: float(weight) for name, weight in zip(self.score_names, weights, strict=True)}
 
-    def _stacked(self, pool: Pool, augmented_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        augmented = pool.augmented.select(augmented_rows)
-        logits, labels, scores, held_out = [], [], [], []
-        picked = {name: values[augmented_rows] for name, values in pool.augmented_scores.items()}
-        for part, part_scores in ((pool.nominal, pool.nominal_scores), (augmented, picked)):
-            logits.append(base_logits(self.probability_of(part), part.horizons, self.temperatures))
-            labels.append(part.labels)
-            scores.append(self.required_scores(part_scores, len(part)))
-            held_out.append(validation_rows(part.sequence, pool.seed))
-        return np.concatenate(logits), np.concatenate(labels), np.concatenate(scores), np.concatenate(held_out)
-
     def _pool_report(self, pool: Pool) -> dict[str, float]:
-        augmented = pool.augmented.select(pool.balanced)
-        augmented_scores = {name: values[pool.balanced] for name, values in pool.augmented_scores.items()}
         report: dict[str, float] = {}
-        for part, scores, title in (
-            (pool.nominal, pool.nominal_scores, "nominal"),
-            (augmented, augmented_scores, "augmented"),
-        ):
+        for title, part, scores in self.parts_of(pool):
             nothing = {name: np.zeros(len(part)) for name in self.score_names}
             report[f"{title}_rows"] = len(part)
             report[f"{title}_nll"] = mean_nll(self.predict(part, scores), part.labels)
@@ -96,13 +100,58 @@ class AnomalyTemperature(Calibrator):
 
     def calibrate_all(self, p: np.ndarray, scores: ScoreMap, horizons: Iterable[int]) -> np.ndarray:
         weights = np.array([self.weights[name] for name in self.score_names])
-        heat = self.required_scores(scores, len(p)) @ weights
+        each, count = self.required_scores(scores, len(p)), len(self.heated_by)
+        heat, shift = each[:, :count] @ weights[:count], each[:, count:] @ weights[count:]
         temperatures = np.array([self.of_horizon(self.temperatures, int(horizon)) for horizon in horizons])
-        return sigmoid(logit(p) / (temperatures * np.exp(heat)[:, None]))
+        return sigmoid(logit(p) / (temperatures * np.exp(heat)[:, None]) - shift[:, None])
 
     def parameters(self) -> dict[str, Any]:
         return {"temperatures": by_text(self.temperatures), "weights": dict(self.weights)}
 
     def load_parameters(self, stored: dict[str, Any]) -> None:
         self.temperatures = stored_temperatures(stored["temperatures"])
-        self.weights = {name: number(f"the weight of {name}", stored["weights"][name], 0.0, W_MAX) for name in self.score_names}
+        most = dict.fromkeys(self.heated_by, W_MAX) | dict.fromkeys(self.lowered_by, SHIFT_MAX)
+        self.weights = {
+            name: number(f"the weight of {name}", stored["weights"][name], 0.0, most[name]) for name in self.score_names
+        }
+
+
+def nominal_and_pieces(pool: Pool, rows: np.ndarray) -> list[Part]:
+    """The nominal rows, and these rows of D_aug's pieces."""
+    picked = {name: values[rows] for name, values in pool.augmented_scores.items()}
+    return [("nominal", pool.nominal, pool.nominal_scores), ("augmented", pool.augmented.select(rows), picked)]
+
+
+LOWERING = ("recent_unsafe",)
+
+
+class RestoredTemperature(AnomalyTemperature):
+    """AICC-R: the same on the probability of the restored view, with hindsight among the scores.
+
+    The weights are fitted on the frames driven under faults of D_aug too, where there are any: in a piece of a nominal drive
+    the car still does what was foreseen. `recent_unsafe` may lower the logit, by at most SHIFT_MAX: 0 <= v <= SHIFT_MAX, so
+    the confidence still never falls while p rises, no score raises it for p >= 1/2, and none brings it above 1/2 for p < 1/2.
+    """
+
+    kind = "restored_temperature"
+
+    def __init__(
+        self,
+        name: str = "aicc_r",
+        label: str = "AICC-R",
+        starts_from: str = P_RESTORED,
+        score_names: tuple[str, ...] = ("rho", "delta", "hindsight"),
+    ) -> None:
+        super().__init__(name, label, starts_from, score_names)
+
+    @property
+    def heated_by(self) -> tuple[str, ...]:
+        return tuple(name for name in self.score_names if name not in LOWERING)
+
+    @property
+    def lowered_by(self) -> tuple[str, ...]:
+        return tuple(name for name in self.score_names if name in LOWERING)
+
+    def parts_of(self, pool: Pool) -> list[Part]:
+        driven: list[Part] = [] if pool.driven is None else [("driven", pool.driven, pool.driven_scores)]
+        return super().parts_of(pool) + driven

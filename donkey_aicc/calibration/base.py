@@ -11,13 +11,13 @@ import numpy as np
 
 from donkey_aicc.alarm.alarm_model import AlarmModel
 from donkey_aicc.calibration.pool import Pool
-from donkey_aicc.errors import DAMAGE, AiccError
+from donkey_aicc.errors import DAMAGE, AiccError, one_of
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.statistics import Scores, ScoreStatistics
-from donkey_aicc.stored import flag
 
 P_MIN = 1e-6
+P_SAFE, P_TTA, P_RESTORED = SOURCES = ("p_safe", "p_tta", "p_restored")  # columns and channels: plain, over views, restored
 
 
 def checked_probability(p: np.ndarray, name: str = "p") -> np.ndarray:
@@ -70,10 +70,11 @@ class Calibrator(ABC):
     kind: ClassVar[str]  # names the class in JSON
     shown_as: ClassVar[str] = ""  # its label, unless another is given
 
-    def __init__(self, name: str = "", label: str = "", uses_tta: bool = False, score_names: tuple[str, ...] = ()) -> None:
+    def __init__(self, name: str = "", label: str = "", starts_from: str = P_SAFE, score_names: tuple[str, ...] = ()) -> None:
         self.name = name or self.kind  # key in results
         self.label = label or self.shown_as  # for tables and figures
-        self.uses_tta = uses_tta  # p_tta instead of p_safe
+        one_of("starts_from", starts_from, SOURCES)
+        self.starts_from = starts_from  # which probability
         self.score_names = score_names  # anomaly scores that `calibrate` reads
         self.statistics: ScoreStatistics | None = None
         self.settings = ScoreSettings()  # how the scores that it was fitted on were computed
@@ -121,7 +122,7 @@ class Calibrator(ABC):
             "kind": self.kind,
             "name": self.name,
             "label": self.label,
-            "uses_tta": self.uses_tta,
+            "starts_from": self.starts_from,
             "score_names": list(self.score_names),
             "parameters": self.parameters(),
             "settings": self.settings.to_json(),
@@ -135,9 +136,7 @@ class Calibrator(ABC):
         """Rebuild a fitted calibrator of this class; `catalogue.calibrator_from_json` picks the class."""
         try:
             calibrator = cls.__new__(cls)
-            Calibrator.__init__(
-                calibrator, stored["name"], stored["label"], flag("uses_tta", stored["uses_tta"]), tuple(stored["score_names"])
-            )
+            Calibrator.__init__(calibrator, stored["name"], stored["label"], stored["starts_from"], tuple(stored["score_names"]))
             calibrator.load_parameters(stored["parameters"])
             if stored["statistics"] is not None:
                 calibrator.statistics = ScoreStatistics.from_json(stored["statistics"])
@@ -151,7 +150,7 @@ class Calibrator(ABC):
 
     def probability_of(self, table: ScoreTable) -> np.ndarray:
         """(N, K) the probabilities this calibrator starts from."""
-        return table.p_tta if self.uses_tta else table.p_safe
+        return np.asarray(getattr(table, self.starts_from))
 
     def required_scores(self, scores: ScoreMap, rows: int) -> np.ndarray:
         """(N, S) the named scores, checked: present, finite, one per row."""

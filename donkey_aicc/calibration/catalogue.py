@@ -3,19 +3,20 @@
 from collections.abc import Callable
 from typing import Any
 
-from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature
-from donkey_aicc.calibration.base import Calibrator, ScoresOnly
+from donkey_aicc.calibration.anomaly_temperature import AnomalyTemperature, RestoredTemperature
+from donkey_aicc.calibration.base import P_SAFE, P_TTA, Calibrator, ScoresOnly
 from donkey_aicc.calibration.controls import ConstantBaseRate, OnlineRecalibration, PooledTemperature, UniformHeating
-from donkey_aicc.calibration.per_horizon import HistogramBinning, IsotonicCalibration, PlattScaling, Uncalibrated
+from donkey_aicc.calibration.per_horizon import BetaCalibration, HistogramBinning, IsotonicCalibration, PlattScaling, Uncalibrated
 from donkey_aicc.calibration.shrinkage import Shrinkage
 from donkey_aicc.calibration.temperature import AUTHORS, DensityAwareCalibration, EnsembleTemperature, TemperatureScaling
 from donkey_aicc.calibration.venn_abers import VennAbers
 from donkey_aicc.errors import AiccError, one_of
 
 BASELINES = ("none", "temperature", "platt", "isotonic", "histogram", "dac")  # the paper's
-MORE_BASELINES = ("ets", "venn_abers", "dac_authors", "dac_fitted")  # what a reviewer would ask for
+MORE_BASELINES = ("beta", "ets", "venn_abers", "dac_authors", "dac_fitted")  # what a reviewer would ask for
 ABLATION = ("shrinkage", "no_tta", "tta", "tta_delta", "tta_rho", "tta_rho_delta")
 FURTHER = ("tta_rho_two_sided", "tta_log_rho", "tta_log_rho_delta", "light", "tta_latent")
+RESTORED = ("restored", "restored_rho_delta", "aicc_r_no_restoring", "aicc_r_hindsight", "aicc_r", "aicc_r_shift")
 CONTROLS = ("base_rate", "pooled_temperature", "uniform_heating")
 LABELLED = ("online",)  # need labels while driving: no method for a car
 OURS = "tta_rho_delta"  # the paper's method
@@ -27,13 +28,14 @@ _ROWS: dict[str, Callable[[], Calibrator]] = {
     "platt": PlattScaling,
     "isotonic": IsotonicCalibration,
     "histogram": HistogramBinning,
+    "beta": BetaCalibration,
     "ets": EnsembleTemperature,
     "venn_abers": VennAbers,
     "dac": DensityAwareCalibration,
     "dac_authors": lambda: DensityAwareCalibration("dac_authors", "DAC (authors' code)", normalised=AUTHORS),
-    "dac_fitted": lambda: AnomalyTemperature("dac_fitted", "DAC, fitted weight", uses_tta=False, score_names=(AUTHORS,)),
+    "dac_fitted": lambda: AnomalyTemperature("dac_fitted", "DAC, fitted weight", starts_from=P_SAFE, score_names=(AUTHORS,)),
     "shrinkage": Shrinkage,
-    "no_tta": lambda: AnomalyTemperature("no_tta", "rho + delta, no TTA", uses_tta=False),
+    "no_tta": lambda: AnomalyTemperature("no_tta", "rho + delta, no TTA", starts_from=P_SAFE),
     "tta": lambda: AnomalyTemperature("tta", "TTA", score_names=()),
     "tta_delta": lambda: AnomalyTemperature("tta_delta", "TTA + delta", score_names=("delta",)),
     "tta_rho": lambda: AnomalyTemperature("tta_rho", "TTA + rho", score_names=("rho",)),
@@ -45,6 +47,16 @@ _ROWS: dict[str, Callable[[], Calibrator]] = {
     ),
     "light": lambda: AnomalyTemperature("light", "Light grade: no dynamics net", score_names=("log_rho", "control")),
     "tta_latent": lambda: AnomalyTemperature("tta_latent", "TTA + latent distance", score_names=("latent",)),
+    "restored": lambda: RestoredTemperature("restored", "Restored view alone", score_names=()),
+    "restored_rho_delta": lambda: RestoredTemperature(
+        "restored_rho_delta", "AICC-R without hindsight", score_names=("rho", "delta")
+    ),
+    "aicc_r_no_restoring": lambda: RestoredTemperature("aicc_r_no_restoring", "AICC-R without restoring", starts_from=P_TTA),
+    "aicc_r_hindsight": lambda: RestoredTemperature("aicc_r_hindsight", "AICC-R, hindsight alone", score_names=("hindsight",)),
+    "aicc_r": RestoredTemperature,
+    "aicc_r_shift": lambda: RestoredTemperature(
+        "aicc_r_shift", "AICC-R + recent safe share", score_names=("rho", "delta", "hindsight", "recent_unsafe")
+    ),
     "base_rate": ConstantBaseRate,
     "pooled_temperature": PooledTemperature,
     "uniform_heating": UniformHeating,
@@ -68,7 +80,7 @@ def calibrator_from_json(stored: dict[str, Any]) -> Calibrator:
     one_of("the calibrator's name", stored.get("name"), (*DRIVABLE, ScoresOnly.kind))
     row = ScoresOnly() if stored["name"] == ScoresOnly.kind else make_calibrator(stored["name"])
     calibrator = type(row).from_json(stored)
-    for what in ("kind", "uses_tta", "score_names"):
+    for what in ("kind", "starts_from", "score_names"):
         given, wanted = stored.get(what), getattr(row, what)
         if (list(wanted) if isinstance(wanted, tuple) else wanted) != given:
             raise AiccError(f"{what} of the calibrator {row.name} must be {wanted!r}, got {given!r}")

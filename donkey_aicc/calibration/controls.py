@@ -10,7 +10,16 @@ from collections.abc import Callable
 import numpy as np
 
 from donkey_aicc.calibration.anomaly_weights import HeatingProblem, base_logits, confidence_of, minimise_weights
-from donkey_aicc.calibration.base import Calibrator, ScoreMap, checked_probability, labelled_samples, logit, mean_nll, sigmoid
+from donkey_aicc.calibration.base import (
+    P_TTA,
+    Calibrator,
+    ScoreMap,
+    checked_probability,
+    labelled_samples,
+    logit,
+    mean_nll,
+    sigmoid,
+)
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.calibration.temperature import TemperatureScaling, fit_temperatures
 from donkey_aicc.errors import AiccError
@@ -43,8 +52,8 @@ class ConstantBaseRate(Calibrator):
 class _SharedHeat(Calibrator):
     """T_eff = T_k exp(heat) with one heat for every frame."""
 
-    def __init__(self, name: str = "", label: str = "", uses_tta: bool = True) -> None:
-        super().__init__(name, label, uses_tta)
+    def __init__(self, name: str = "", label: str = "", starts_from: str = P_TTA) -> None:
+        super().__init__(name, label, starts_from)
         self.temperatures: dict[int, float] = {}
         self.heat = 0.0
 
@@ -130,8 +139,8 @@ class OnlineRecalibration(TemperatureScaling):
 
     kind = "online"
 
-    def __init__(self, name: str = "online", label: str = "Online, labels k steps late", uses_tta: bool = True) -> None:
-        super().__init__(name, label, uses_tta)
+    def __init__(self, name: str = "online", label: str = "Online, labels k steps late", starts_from: str = P_TTA) -> None:
+        super().__init__(name, label, starts_from)
         self.rate = 0.0
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "OnlineRecalibration":

@@ -12,7 +12,7 @@ import numpy as np
 from donkey_aicc.alarm.alarm_model import AlarmModel
 from donkey_aicc.alarm.signs import FAST, WINDOW, table_signs
 from donkey_aicc.scoring.score_table import ScoreTable
-from donkey_aicc.scoring.statistics import FRAME_SCORES, Scores, ScoreStatistics
+from donkey_aicc.scoring.statistics import PREDICTED_SCORES, Scores, ScoreStatistics
 
 CALM_FRAMES = 10  # in a row in which no fast sign is worth a watch: the fault is over
 
@@ -45,7 +45,7 @@ def scores_without_past(table: ScoreTable, statistics: ScoreStatistics, alarm: A
     """name -> (N,) as the car's confidence sees the rows of a table."""
     scores = {name: values.copy() for name, values in statistics.scores(table).items()}
     signs = table_signs(table, statistics, alarm.signs)
-    remembered = [name for name in scores if not name.startswith(FRAME_SCORES)]
+    remembered = [name for name in scores if not name.startswith(PREDICTED_SCORES)]
     for drive in table.sequences():
         past = PastFaults(alarm, context)
         for row in np.flatnonzero((table.sequence == drive) & table.valid.astype(bool)):

@@ -6,9 +6,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from donkey_aicc.calibration.base import (
+    P_SAFE,
     Calibrator,
     ScoreMap,
     checked_probability,
+    clip_probability,
     labelled_samples,
     logit,
     sigmoid,
@@ -47,8 +49,8 @@ class PerHorizon(Calibrator):
 
     stored_as: ClassVar[str]  # key in JSON
 
-    def __init__(self, name: str = "", label: str = "", uses_tta: bool = False) -> None:
-        super().__init__(name, label, uses_tta)
+    def __init__(self, name: str = "", label: str = "", starts_from: str = P_SAFE) -> None:
+        super().__init__(name, label, starts_from)
         self.curves: dict[int, Any] = {}
 
     def fit(self: Self, table: ScoreTable, pool: Pool | None = None) -> Self:
@@ -103,17 +105,7 @@ class PlattScaling(PerHorizon):
 
     def fitted_curve(self, p: np.ndarray, y: np.ndarray) -> np.ndarray:
         """(2,): a and b with the least NLL."""
-        from scipy.optimize import minimize  # only fits need it: the car loads no scipy
-
-        x = logit(p)
-
-        def nll(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-            z = parameters[0] * x + parameters[1]
-            error = sigmoid(z) - y
-            return float((np.logaddexp(0.0, z) - y * z).mean()), np.array([(error * x).mean(), error.mean()])
-
-        limits, options = [(0.0, _BOUND), (-_BOUND, _BOUND)], {"ftol": 1e-14, "gtol": 1e-9}
-        return minimize(nll, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B", bounds=limits, options=options).x
+        return _logistic_fit(logit(p)[:, None], y, [(0.0, _BOUND), (-_BOUND, _BOUND)])
 
     def along(self, curve: Any, p: np.ndarray) -> np.ndarray:
         slope, offset = curve
@@ -124,6 +116,45 @@ class PlattScaling(PerHorizon):
         return np.array(
             [number(f"the slope of {name}", slope, 0.0, _BOUND), number(f"the offset of {name}", offset, -_BOUND, _BOUND)]
         )
+
+
+class BetaCalibration(PerHorizon):
+    """confidence = sigmoid(a_k ln p - b_k ln(1 - p) + c_k), a, b >= 0 (Kull, Silva Filho and Flach, 2017): two slopes."""
+
+    kind, stored_as, shown_as = "beta", "coefficients", "Beta calibration"
+
+    def fitted_curve(self, p: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """(3,): a, b and c with the least NLL."""
+        return _logistic_fit(_log_odds(p), y, [(0.0, _BOUND), (0.0, _BOUND), (-_BOUND, _BOUND)])
+
+    def along(self, curve: Any, p: np.ndarray) -> np.ndarray:
+        return sigmoid(_log_odds(p) @ curve[:2] + curve[2])
+
+    def loaded_curve(self, name: str, stored: Any) -> np.ndarray:
+        first, second, offset = stored
+        slopes = [number(f"a slope of {name}", slope, 0.0, _BOUND) for slope in (first, second)]
+        return np.array([*slopes, number(f"the offset of {name}", offset, -_BOUND, _BOUND)])
+
+
+def _log_odds(p: np.ndarray) -> np.ndarray:
+    """(n,) -> (n, 2): ln p and -ln(1 - p), the two halves of the logit."""
+    clipped = clip_probability(checked_probability(p))
+    return np.stack([np.log(clipped), -np.log1p(-clipped)], axis=1)
+
+
+def _logistic_fit(x: np.ndarray, y: np.ndarray, limits: list[tuple[float, float]]) -> np.ndarray:
+    """Slopes of x (n, d) and an offset, (d + 1,), with the least NLL of sigmoid(x w + b)."""
+    from scipy.optimize import minimize  # only fits need it: the car loads no scipy
+
+    inputs = np.column_stack([x, np.ones(len(x))])
+
+    def nll(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        z = inputs @ parameters
+        return float((np.logaddexp(0.0, z) - y * z).mean()), (sigmoid(z) - y) @ inputs / len(y)
+
+    options = {"ftol": 1e-14, "gtol": 1e-9}
+    start = np.append(np.ones(x.shape[1]), 0.0)
+    return minimize(nll, start, jac=True, method="L-BFGS-B", bounds=limits, options=options).x
 
 
 class IsotonicCalibration(PerHorizon):

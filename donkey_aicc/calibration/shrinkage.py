@@ -6,6 +6,7 @@ import numpy as np
 
 from donkey_aicc.calibration.anomaly_weights import STARTS, validation_rows
 from donkey_aicc.calibration.base import (
+    P_SAFE,
     Calibrator,
     ScoreMap,
     checked_probability,
@@ -32,10 +33,10 @@ class Shrinkage(Calibrator):
         self,
         name: str = "shrinkage",
         label: str = "Shrinkage (rho + delta)",
-        uses_tta: bool = False,
+        starts_from: str = P_SAFE,
         score_names: tuple[str, ...] = ("rho", "delta"),
     ) -> None:
-        super().__init__(name, label, uses_tta, score_names)
+        super().__init__(name, label, starts_from, score_names)
         self.weights: dict[str, float] = {}
         self.offset = -_OFFSET_MAX
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.base import (
+    P_SAFE,
     Calibrator,
     ScoreMap,
     checked_probability,
@@ -58,8 +59,8 @@ class TemperatureScaling(Calibrator):
 
     kind = "temperature"
 
-    def __init__(self, name: str = "temperature", label: str = "Temperature scaling", uses_tta: bool = False) -> None:
-        super().__init__(name, label, uses_tta)
+    def __init__(self, name: str = "temperature", label: str = "Temperature scaling", starts_from: str = P_SAFE) -> None:
+        super().__init__(name, label, starts_from)
         self.temperatures: dict[int, float] = {}
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "TemperatureScaling":
@@ -119,8 +120,8 @@ class EnsembleTemperature(TemperatureScaling):
 
     kind = "ets"
 
-    def __init__(self, name: str = "ets", label: str = "Ensemble temperature scaling", uses_tta: bool = False) -> None:
-        super().__init__(name, label, uses_tta)
+    def __init__(self, name: str = "ets", label: str = "Ensemble temperature scaling", starts_from: str = P_SAFE) -> None:
+        super().__init__(name, label, starts_from)
         self.mixes: dict[int, Mix] = {}
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "EnsembleTemperature":
@@ -163,9 +164,9 @@ class DensityAwareCalibration(TemperatureScaling):
     kind = "dac"
 
     def __init__(
-        self, name: str = "dac", label: str = "DAC (appendix)", uses_tta: bool = False, normalised: str = APPENDIX
+        self, name: str = "dac", label: str = "DAC (appendix)", starts_from: str = P_SAFE, normalised: str = APPENDIX
     ) -> None:
-        super().__init__(name, label, uses_tta)
+        super().__init__(name, label, starts_from)
         self.score_names = (normalised,)
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "DensityAwareCalibration":

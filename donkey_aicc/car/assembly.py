@@ -45,6 +45,9 @@ INJECTION_CHANNELS = {channels.INJECT_PROTOCOL: "str", channels.INJECT_SEVERITY:
 MONITOR_CHANNELS = {
     channels.P_SAFE: "vector",
     channels.P_TTA: "vector",
+    channels.P_RESTORED: "vector",
+    channels.RESTORED: "float",
+    channels.HINDSIGHT: "float",
     channels.RHO: "float",
     channels.DELTA: "float",
     channels.SCORES_AGE_S: "float",

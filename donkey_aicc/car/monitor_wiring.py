@@ -94,22 +94,22 @@ def _make_scorer(car: Assembly, monitor: Monitor, intake: "FrameIntake", first: 
 
 def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay", scorer: "WorldModelScorer") -> None:
     from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
-    from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
+    from donkey_aicc.parts.safety_predictor import TTA, Restoring, SafetyPredictor
 
-    calibrator = monitor.calibrator
+    calibrator, restoration = monitor.calibrator, monitor.settings.restoration
     tta = TTA(
         SafetyPredictor(monitor.bundle, scorer.intake),
-        monitor.settings.views,
-        monitor.settings.seed,
+        monitor.settings,
         details=True,
         statistics=calibrator.statistics if calibrator is not None else None,
-        score_names=(*calibrator.score_names, "tta_spread") if calibrator is not None else (),  # the alarm's, too
+        score_names=(*calibrator.score_names, "tta_spread", "hindsight") if calibrator is not None else (),  # the alarm's, too
         right_of_way=first,
+        restoring=None if restoration is None else Restoring(restoration, lambda: scorer.newest),
     )
     max_age_s = car.config.max_score_age_s
     confidence = monitor.by_grade(lambda fitted: AnomalyCalibrator(fitted, monitor.bundle.horizons, max_age_s=max_age_s), scorer)
-    p = channels.P_TTA if calibrator is None or calibrator.uses_tta else channels.P_SAFE
-    car.V.add(tta, inputs=[channels.FRAME, channels.STEERING], outputs=[channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES])
+    p = channels.P_TTA if calibrator is None else f"aicc/{calibrator.starts_from}"
+    car.V.add(tta, inputs=[channels.FRAME, channels.STEERING], outputs=list(TTA.DETAILS))
     said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
     car.V.add(confidence, inputs=[p, *SCORE_CHANNELS, channels.FRAME_SCORES, channels.SIGNS], outputs=said)
     car.recorded |= MONITOR_CHANNELS
@@ -136,9 +136,10 @@ def _add_health(car: Assembly, monitor: Monitor, scorer: "WorldModelScorer") -> 
 def _add_status(car: Assembly) -> None:
     """A bundle trained without labels: rho, delta and a status that says what is missing."""
     from donkey_aicc.parts.monitor_status import NoConfidence
+    from donkey_aicc.parts.safety_predictor import TTA
 
     car.V.add(NoConfidence(), inputs=[channels.SCORES_STATE], outputs=[channels.STATUS])
-    predicted = (channels.P_SAFE, channels.P_TTA, channels.CONFIDENCE, channels.CONFIDENCE_MIN)
+    predicted = (*TTA.DETAILS, channels.CONFIDENCE, channels.CONFIDENCE_MIN)
     car.recorded |= {name: kind for name, kind in MONITOR_CHANNELS.items() if name not in predicted}
 
 

@@ -63,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.evaluation.figures.reliability_figures import draw_before_after
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.scoring.nominal_distance import too_few_drives
+    from donkey_aicc.scoring.restored_view import Restoration
     from donkey_aicc.scoring.score_table import concatenate
     from donkey_aicc.scoring.settings import LIGHT, ScoreSettings
     from donkey_aicc.tubs.laps import find_lap
@@ -77,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     if bundle.has_predictor:
         _require_labels(drives, manifest)
     settings = ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, context=manifest.context)
+    if bundle.has_predictor:  # what is nominal of a picture, so that one changed by a fault can be brought back to it
+        settings = replace(settings, restoration=Restoration.measure(bundle, [drive.images for drive in drives]))
     settings = settings.at_grade(args.grade)
     score = partial(score_once, cache_dir=args.cache_dir)
     nominal = score(bundle, drives, settings=settings, workers=workers, title="scoring calibration drives")

@@ -10,7 +10,7 @@ from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Cond
 from donkey_aicc.evaluation.metrics import BINS, FIRST_BIN, Measured, auroc, horizon_average, horizon_weights, per_horizon
 from donkey_aicc.evaluation.resampling import resample, wilcoxon
 from donkey_aicc.evaluation.score_quality import OOD_ROWS
-from donkey_aicc.evaluation.split_study import METRICS, SplitStudy
+from donkey_aicc.evaluation.split_study import ALL_METRICS, SplitStudy
 from donkey_aicc.evaluation.tables import Cell, cell, interval_cell, mean_of, rounded, rounded_list, spread_cell
 
 OOD_MEAN = "ood_mean"
@@ -46,7 +46,7 @@ def calibration(studies: Studies) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, method in METHODS.items():
         found[name] = {"label": method.label, "group": method.group}
-        for metric in METRICS:
+        for metric in ALL_METRICS:
             found[name][metric] = _metric_row(studies, name, metric)
     return found
 

@@ -18,6 +18,7 @@ from donkey_aicc.calibration.catalogue import (
     LABELLED,
     MORE_BASELINES,
     OURS,
+    RESTORED,
     make_calibrator,
 )
 from donkey_aicc.calibration.controls import UniformHeating
@@ -85,6 +86,7 @@ HEATED_TO_OURS = "uniform_heating"
 GROUPS = {
     "baseline": "Baselines",
     "ablation": "Ours and its ablation",
+    "restored": "Restored view and hindsight",
     "further": "Further scores",
     "control": "Controls",
     "labelled": "Needs labels while driving",
@@ -109,6 +111,7 @@ METHODS: dict[str, Method] = {
     for group, names in (
         ("baseline", (*BASELINES, *MORE_BASELINES)),
         ("ablation", ABLATION),
+        ("restored", RESTORED),
         ("further", FURTHER),
         ("control", CONTROLS),
     )

@@ -47,19 +47,19 @@ class ReliabilityCurve:
 
 def ece_top_label(p: np.ndarray, y: np.ndarray) -> Measured:
     """Expected calibration error of the predicted class in 15 bins: confidence max(p, 1-p), accuracy = prediction right."""
-    p, y = _samples(p, y)
+    p, y = as_samples(p, y)
     return Measured(float(ece_of_sums(bin_sums(p[:, None], y[:, None]))[0, 0])) if len(p) else _EMPTY
 
 
 def ece_binary(p: np.ndarray, y: np.ndarray, bins: int = BINS) -> Measured:
     """The same on the probability of safe and the frequency of safe."""
-    p, y = _samples(p, y)
+    p, y = as_samples(p, y)
     return Measured(reliability_curve(p, y, bins).error()) if len(p) else _EMPTY
 
 
 def sce(p: np.ndarray, y: np.ndarray, bins: int = BINS) -> Measured:
     """Static calibration error: ECE of P(class) for each of the two classes, averaged."""
-    p, y = _samples(p, y)
+    p, y = as_samples(p, y)
     if not len(p):
         return _EMPTY
     return Measured((reliability_curve(p, y, bins).error() + reliability_curve(1.0 - p, 1.0 - y, bins).error()) / 2.0)
@@ -70,32 +70,32 @@ def ace(p: np.ndarray, y: np.ndarray, bins: int = BINS) -> Measured:
 
     Samples of equal confidence share their mean accuracy, so the result does not depend on the order of rows.
     """
-    p, y = _samples(p, y)
+    p, y = as_samples(p, y)
     if len(p) < bins:
         return Measured(float("nan"), f"{len(p)} labelled samples cannot fill {bins} bins")
-    confidence, right = _top_label(p, y)
+    confidence, right = top_label(p, y)
     order = np.argsort(confidence, kind="stable")
-    confidence, right = confidence[order], _mean_over_ties(confidence[order], right[order])
+    confidence, right = confidence[order], mean_over_ties(confidence[order], right[order])
     parts = zip(np.array_split(confidence, bins), np.array_split(right, bins), strict=True)
     return Measured(float(np.mean([abs(part_right.mean() - part.mean()) for part, part_right in parts])))
 
 
 def brier(p: np.ndarray, y: np.ndarray) -> Measured:
     """Mean squared error of the probability of safe."""
-    p, y = _samples(p, y)
+    p, y = as_samples(p, y)
     return Measured(float(((p - y) ** 2).mean())) if len(p) else _EMPTY
 
 
 def nll(p: np.ndarray, y: np.ndarray) -> Measured:
     """Mean negative log-likelihood in nats, p clipped to [1e-6, 1 - 1e-6]."""
-    p, y = _samples(p, y)
+    p, y = as_samples(p, y)
     return Measured(mean_nll(p, y)) if len(p) else _EMPTY
 
 
 def accuracy(p: np.ndarray, y: np.ndarray) -> Measured:
     """Share of right predictions at threshold 0.5."""
-    p, y = _samples(p, y)
-    return Measured(float(_top_label(p, y)[1].mean())) if len(p) else _EMPTY
+    p, y = as_samples(p, y)
+    return Measured(float(top_label(p, y)[1].mean())) if len(p) else _EMPTY
 
 
 def auroc(score: np.ndarray, y: np.ndarray) -> Measured:
@@ -115,12 +115,12 @@ def auroc(score: np.ndarray, y: np.ndarray) -> Measured:
 
 def aurc(p: np.ndarray, y: np.ndarray) -> Measured:
     """Area under the risk-coverage curve: mean error rate of the most confident share, over all shares."""
-    p, y = _samples(p, y)
+    p, y = as_samples(p, y)
     if not len(p):
         return _EMPTY
-    confidence, right = _top_label(p, y)
+    confidence, right = top_label(p, y)
     order = np.argsort(-confidence, kind="stable")
-    wrong = 1.0 - _mean_over_ties(confidence[order], right[order])
+    wrong = 1.0 - mean_over_ties(confidence[order], right[order])
     return Measured(float((np.cumsum(wrong) / np.arange(1, len(wrong) + 1)).mean()))
 
 
@@ -137,7 +137,7 @@ def reliability_curve(confidence: np.ndarray, outcome: np.ndarray, bins: int = B
 _EMPTY = Measured(float("nan"), "no labelled samples")
 
 
-def _samples(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def as_samples(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The labelled samples as flat float64 arrays; p and y of one shape."""
     p, y = np.asarray(p, dtype=np.float64).ravel(), np.asarray(y, dtype=np.float64).ravel()
     if p.shape != y.shape:
@@ -146,11 +146,11 @@ def _samples(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return checked_probability(p[known]), y[known]
 
 
-def _top_label(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def top_label(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.maximum(p, 1.0 - p), ((p >= 0.5) == (y > 0.5)).astype(np.float64)
 
 
-def _mean_over_ties(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
+def mean_over_ties(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
     """values averaged over runs of equal `ordered`."""
     run = np.concatenate([[0], np.cumsum(np.diff(ordered) != 0)])
     return (np.bincount(run, weights=values) / np.bincount(run))[run]

@@ -16,18 +16,20 @@ from donkey_aicc.calibration.catalogue import OURS
 from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation.methods_and_conditions import NOMINAL
 from donkey_aicc.evaluation.metrics import Measured, ece_of_sums, horizon_mean
+from donkey_aicc.evaluation.smooth_calibration import smooth_ece_of_sums
 from donkey_aicc.evaluation.tables import NONE_PUBLISHED, Column, Published, Row, Table, Value
 
 if TYPE_CHECKING:
     from donkey_aicc.evaluation.split_study import SplitStudy
 
 Draws = dict[str, np.ndarray]  # quantity -> (draws,)
+SMOOTH_DRAWS = 200
 
 
 def resample(
     studies: "Sequence[SplitStudy]", methods: Sequence[str], horizons: np.ndarray, draws: int, seed: int
 ) -> dict[str, Draws]:
-    """method -> draws of mean OOD ECE, mean OOD NLL, nominal ECE and nominal NLL. The drives are the same for all methods."""
+    """method -> draws of ECE, smooth ECE and NLL, mean over protocols and nominal. All methods have the same drives."""
     first = studies[0].outcomes[methods[0]]
     rng = np.random.default_rng(seed)
     counts = {condition: drawn_counts(rng, len(outcome.sums), draws) for condition, outcome in first.items()}
@@ -55,12 +57,27 @@ def _draws_of(
             with np.errstate(invalid="ignore", divide="ignore"):
                 nll[condition][mine] = horizon_mean(losses[..., 1] / losses[..., 0], horizons)
     faulty = [condition for condition in counts if condition != NOMINAL]
+    smooth = {condition: _smooth_draws(method, studies, condition, drawn, horizons) for condition, drawn in counts.items()}
     return {
+        "ood_smooth_ece": np.mean([smooth[condition] for condition in faulty], axis=0),
+        "nominal_smooth_ece": smooth[NOMINAL],
         "ood_ece": np.mean([ece[condition] for condition in faulty], axis=0),
         "ood_nll": np.mean([nll[condition] for condition in faulty], axis=0),
         "nominal_ece": ece[NOMINAL],
         "nominal_nll": nll[NOMINAL],
     }
+
+
+def _smooth_draws(
+    method: str, studies: "Sequence[SplitStudy]", condition: str, drawn: np.ndarray, horizons: np.ndarray
+) -> np.ndarray:
+    """Of the first draws only: each needs a search for its own width."""
+    parts = []
+    for number, study in enumerate(studies):
+        mine = drawn[:SMOOTH_DRAWS][number :: len(studies)]
+        sums = np.tensordot(mine, study.outcomes[method][condition].residuals, axes=1)
+        parts.append(horizon_mean(smooth_ece_of_sums(sums), horizons))
+    return np.concatenate(parts)
 
 
 @dataclass(frozen=True)

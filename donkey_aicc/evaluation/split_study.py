@@ -11,6 +11,7 @@ from donkey_aicc.evaluation import metrics
 from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Condition, Fitted, fit_methods
 from donkey_aicc.evaluation.metrics import Measured, bin_sums, ece_of_sums, horizon_average, per_horizon
 from donkey_aicc.evaluation.score_quality import ood_auroc
+from donkey_aicc.evaluation.smooth_calibration import PARTS, augrc, residual_sums, score_parts, smooth_ece_of_sums
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import ScoreStatistics
 
@@ -22,8 +23,11 @@ METRICS: dict[str, Callable[[np.ndarray, np.ndarray], Measured]] = {
     "nll": metrics.nll,
     "brier": metrics.brier,
     "aurc": metrics.aurc,
+    "augrc": augrc,
     "auroc": metrics.auroc,
 }
+SMOOTH = "smooth_ece"
+ALL_METRICS = (*METRICS, SMOOTH, *PARTS)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Outcome:
     by_horizon: dict[str, list[Measured]]  # metric -> one number per horizon
     mean: dict[str, Measured]  # metric -> horizon average
     sums: np.ndarray  # (sequences, K, bins, 3) for resampling and reliability diagrams
+    residuals: np.ndarray  # (sequences, K, points + 1) for the interval of the smooth ECE
     nll_sums: np.ndarray  # (sequences, K, 2): count and summed NLL
 
 
@@ -91,14 +96,17 @@ def outcome_of(confidence: np.ndarray, condition: Condition) -> Outcome:
     names, number = np.unique(condition.table.sequence, return_inverse=True)
     sums = bin_sums(confidence, labels, number, len(names))
     by_horizon = {metric: per_horizon(METRICS[metric], confidence, labels) for metric in METRICS if metric != "ece"}
-    by_horizon["ece"] = _eces(sums)
+    by_horizon["ece"] = _measured(ece_of_sums(sums.sum(axis=0)))
+    residuals = residual_sums(confidence, labels, number, len(names))
+    by_horizon[SMOOTH] = _measured(smooth_ece_of_sums(residuals.sum(axis=0)))
+    parts = [score_parts(confidence[:, column], labels[:, column]) for column in range(confidence.shape[1])]
+    by_horizon |= {name: [part[name] for part in parts] for name in PARTS}
     mean = {metric: horizon_average(values, horizons) for metric, values in by_horizon.items()}
-    return Outcome(by_horizon, mean, sums, nll_sums(confidence, labels, number, len(names)))
+    return Outcome(by_horizon, mean, sums, residuals, nll_sums(confidence, labels, number, len(names)))
 
 
-def _eces(sums: np.ndarray) -> list[Measured]:
-    total = sums.sum(axis=0)
-    return [Measured(float(e), "" if np.isfinite(e) else "no labelled samples") for e in ece_of_sums(total)]
+def _measured(errors: np.ndarray) -> list[Measured]:
+    return [Measured(float(e), "" if np.isfinite(e) else "no labelled samples") for e in errors]
 
 
 def nll_sums(confidence: np.ndarray, labels: np.ndarray, number: np.ndarray, groups: int) -> np.ndarray:

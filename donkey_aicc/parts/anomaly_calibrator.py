@@ -22,7 +22,7 @@ UNCALIBRATED_CAP = 0.5
 class AnomalyCalibrator:
     """Donkeycar part: (p, rho, delta, age, valid[, state, scores, frame scores, signs]) -> (confidence, its minimum, status).
 
-    p is the channel `calibrator.uses_tta` asks for: one probability per horizon, an empty list when there is none.
+    p is the channel `calibrator.starts_from` names: one probability per horizon, an empty list when there is none.
 
     What it reports when something is wrong is never higher than what it would report if all were well:
     - scores missing, stale, warming up or not finite: the cautious bound, the lowest confidence with every score at 0 or at
@@ -79,7 +79,7 @@ class AnomalyCalibrator:
         names = self.calibrator.score_names
         if status == states.OK:
             confidence = self._calibrated(probability, [{name: float(scores[name]) for name in names}])[0].tolist()
-            return confidence, states.of_scores(scores["rho"], scores["delta"])
+            return confidence, states.of_scores(scores["rho"], scores["delta"], scores.get("hindsight", 0.0))
         extremes = [dict(zip(names, corner, strict=True)) for corner in itertools.product((0.0, 1.0), repeat=len(names))]
         return self._calibrated(probability, extremes).min(axis=0).tolist(), status
 

@@ -18,6 +18,7 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.preprocess import LATENT_CHANNELS
 from donkey_aicc.parts import states
 from donkey_aicc.parts.frame_intake import SeenFrame
+from donkey_aicc.scoring.restored_view import Check
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.settings import FULL, ScoreSettings
 from donkey_aicc.scoring.statistics import ScoreStatistics
@@ -73,6 +74,8 @@ class Scored:
     features: np.ndarray | None = None  # (12,) in nominal standard deviations
     squared_error: np.ndarray | None = None  # (3, 64, 64): where the frame could not be rebuilt
     grade: str = FULL  # of the scores
+    began_s: float = math.nan  # when the first frame of its sequence was taken
+    checks: tuple[Check, ...] = ()  # from when on how much of the restored view counts
 
 
 class MonitorStream:
@@ -95,7 +98,8 @@ class MonitorStream:
         self._settings = settings
         self._start_sequence()
 
-    def _start_sequence(self) -> None:
+    def _start_sequence(self, began_s: float = math.nan) -> None:
+        self._began_s = began_s
         self._stream.reset()
         self._signs.reset()
 
@@ -106,11 +110,12 @@ class MonitorStream:
 
     def take(self, frame: Frame, unseen: Sequence[Frame] = ()) -> Scored:
         """Score the next frame. unseen: the ones between the last and this, of which only the commands count."""
-        if any(each.starts_sequence for each in (*unseen, frame)):
-            self._start_sequence()
+        starts = [each.time_s for each in (*unseen, frame) if each.starts_sequence]
+        if starts:
+            self._start_sequence(starts[-1])
         found = self._stream.step(frame.image[None], frame.command, [each.command for each in unseen])
         if self._statistics is None:
-            return Scored(frame.time_s, states.NO_STATISTICS, grade=self._settings.grade)
+            return Scored(frame.time_s, states.NO_STATISTICS, grade=self._settings.grade, began_s=self._began_s)
         scores = self._statistics.frame_scores(float(found.rho_raw[0]), found.features[0], found.latent[0])
         known = {name: value for name, value in scores.items() if np.isfinite(value)}
         finite = bool(found.valid[0]) and len(known) == len(scores)
@@ -128,6 +133,8 @@ class MonitorStream:
             self._statistics.dynamics.standardised(found.features[0]),
             None if error is None else error[0],
             self._settings.grade,
+            self._began_s,
+            self._stream.checks,
         )
 
     def _signs_of(self, found: FrameScores, frame: Frame, unseen: Sequence[Frame]) -> list[float | None]:

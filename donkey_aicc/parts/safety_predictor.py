@@ -9,19 +9,24 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from donkey_aicc.errors import ConfigError
+from donkey_aicc import channels
 from donkey_aicc.nets.preprocess import NO_HISTORY, History
 from donkey_aicc.parts.frame_intake import FrameIntake, SeenFrame
+from donkey_aicc.parts.monitor_stream import Scored
+from donkey_aicc.scoring.hindsight import Hindsight
 from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.restored_view import Restoration, share_at
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
-from donkey_aicc.scoring.statistics import FRAME_SCORES, ScoreStatistics
-from donkey_aicc.scoring.tta_views import VIEWS, TTAPrediction, predict_tta, sigmoid
+from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.scoring.statistics import PREDICTED_SCORES, ScoreStatistics
+from donkey_aicc.scoring.tta_views import TTAPrediction, predict_tta, sigmoid
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
@@ -129,34 +134,50 @@ def finite_list(values: np.ndarray) -> list[float]:
 NO_FEATURES = np.zeros(len(FEATURE_NAMES))
 
 
+@dataclass(frozen=True)
+class Restoring:
+    """What the restored view needs besides the picture: how to restore, and what the scorer found last."""
+
+    restoration: Restoration
+    newest: Callable[[], Scored | None]
+
+    def share(self, began_s: float, number: int) -> np.ndarray | None:
+        """(1,) of the restored view at this frame of the sequence that began then; None while its checks say nothing."""
+        newest = self.newest()
+        return share_at(newest.checks, number) if newest is not None and newest.began_s == began_s else None
+
+
 class TTA:
-    """Donkeycar part around a SafetyPredictor, with its inputs -> p_tta, or with `details` (p_tta, p_safe, frame scores).
+    """Donkeycar part around a SafetyPredictor, with its inputs -> p_tta, or with `details` the channels of `DETAILS`.
 
     p_safe is the unaltered view of the same pass, so the predictor need not run again. Frame scores are those anomaly
-    scores of `score_names` that come from this pass; they need the calibrator's statistics. The views depend on the seed
+    scores of `score_names` that come from the prediction; they need the calibrator's statistics. The views depend on the seed
     and on the frame's number in its sequence, as in offline scoring.
     """
+
+    DETAILS = (channels.P_TTA, channels.P_SAFE, channels.P_RESTORED, channels.RESTORED, channels.HINDSIGHT, channels.FRAME_SCORES)
 
     def __init__(
         self,
         predictor: SafetyPredictor,
-        views: int = VIEWS,
-        seed: int = 0,
+        settings: ScoreSettings | None = None,
         *,
         details: bool = False,
         statistics: ScoreStatistics | None = None,
         score_names: Sequence[str] = (),
         right_of_way: RightOfWay | None = None,
+        restoring: Restoring | None = None,
     ) -> None:
-        if views < 1:
-            raise ConfigError(f"views must be >= 1, got {views}")
         self.predictor = predictor
-        self.views = views
         self.details = details
+        self._settings = settings or ScoreSettings()
         self._statistics = statistics
-        self._score_names = tuple(name for name in score_names if name in FRAME_SCORES)
-        self._randomness = FrameRandomness(seed, samples=1)
+        self._score_names = tuple(name for name in score_names if name in PREDICTED_SCORES)
+        self._randomness = FrameRandomness(self._settings.seed, samples=1)
         self._right_of_way = right_of_way or RightOfWay()  # without a scorer there is nobody to wait
+        self._restoring = restoring
+        self._hindsight = Hindsight(predictor.horizons, 1, self._settings.context)
+        self._began_s = 0.0
 
     def reset(self) -> None:
         """The next frame is the first of a new sequence."""
@@ -169,18 +190,40 @@ class TTA:
                 return self._predict(image, steering)
             except Exception as error:  # a net that fails must not end the drive
                 self.predictor.complain(error)
-                return ([], [], {}) if self.details else []
+                return self._nothing()
+
+    def _nothing(self) -> Any:
+        return ([], [], [], None, None, {}) if self.details else []
 
     def _predict(self, image: Any, steering: Any) -> Any:
         seen = self.predictor.intake.see(image)
         images = self.predictor.to_input(seen, steering)
         if images is None:
-            return ([], [], {}) if self.details else []
-        found = predict_tta(self.predictor.bundle, images, self._randomness.tta(seen.number), self.views)
+            return self._nothing()
+        if seen.number == 0:
+            self._began_s = seen.time_s
+            self._hindsight.reset(1)
+        restoring = self._restoring
+        share = None if restoring is None else restoring.share(self._began_s, seen.number)
+        restoration = None if restoring is None else restoring.restoration
+        bundle, settings = self.predictor.bundle, self._settings
+        found = predict_tta(bundle, images, self._randomness.tta(seen.number), settings.views, restoration, share)
         p_tta = finite_list(found.p_tta[0])
-        return (p_tta, finite_list(found.p_identity[0]), self._frame_scores(found)) if self.details else p_tta
+        if not self.details:
+            return p_tta
+        scores = self._frame_scores(found)
+        restored = 0.0 if share is None else float(share[0])
+        return (
+            p_tta,
+            finite_list(found.p_identity[0]),
+            finite_list(found.p_restored[0]),
+            restored,
+            scores.get("hindsight"),
+            scores,
+        )
 
     def _frame_scores(self, found: TTAPrediction) -> dict[str, float]:
+        hindsight, recent = self._hindsight.update(found.p_restored)
         if self._statistics is None or not self._score_names:
             return {}
         kinds = set(self._score_names)
@@ -188,6 +231,8 @@ class TTA:
         features = found.features[0] if kinds & {"density", "dac"} else None
         # The scores of the world model come from elsewhere: what is handed in for them here does not matter.
         scores = self._statistics.frame_scores(1.0, NO_FEATURES, None, spread, features)
+        foreseen = self._statistics.of_forecasts(hindsight, recent)
+        scores |= {name: float(np.clip(values[0], 0.0, 1.0)) for name, values in foreseen.items()}
         return {name: scores[name] for name in self._score_names if name in scores}
 
     def shutdown(self) -> None:

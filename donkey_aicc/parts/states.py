@@ -18,7 +18,11 @@ FAILED = "calibration failed"
 NO_FRAME = (NO_IMAGE, BAD_IMAGE)
 
 
-def of_scores(rho: float, delta: float) -> str:
+NOT_FORESEEN = "the car does not do what was foreseen"
+
+
+def of_scores(rho: float, delta: float, hindsight: float = 0.0) -> str:
     """`ok` says that nothing is unusual, not only that there are scores. The alarm's reason tells more."""
     unusual = [name for name, score in (("picture", rho), ("driving", delta)) if score >= 1.0]
-    return f"unusual {' and '.join(unusual)}" if unusual else OK
+    said = [f"unusual {' and '.join(unusual)}"] if unusual else []
+    return ", ".join(said + [NOT_FORESEEN] * (hindsight >= 1.0)) or OK

@@ -13,8 +13,8 @@ import numpy as np
 from donkey_aicc.errors import AiccError
 from donkey_aicc.tubs.home import REAL_CAR
 
-SCORE_COLUMNS = ("p_safe", "p_tta", "confidence", "rho", "delta")
-VECTORS = ("p_safe", "p_tta", "confidence", "hazard", "stays")  # one number per horizon
+SCORE_COLUMNS = ("p_safe", "p_tta", "p_restored", "restored", "confidence", "rho", "delta", "hindsight")
+VECTORS = ("p_safe", "p_tta", "p_restored", "confidence", "hazard", "stays")  # one number per horizon
 ABOUT_S = 1.0  # the dial and the events look at the horizon nearest to this
 
 

@@ -49,6 +49,7 @@ def alarm_again(table: ScoreTable, calibrator: "Calibrator") -> tuple[dict[str, 
     return {"hazard": hazard} | stays, {"alarm": alarm, "reason": np.array(reason), "state": state}
 
 
+SHOWN = ("rho", "delta", "hindsight", "rho_z", "delta_z")
 WORTH_WORKERS = 2000  # frames; for fewer, starting worker processes takes longer than they save
 
 
@@ -71,7 +72,7 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, g
     drives = _needed(load_drives([run.tub], tau=None, cache_dir=cache_dir).drives, run, settings.context)
     workers = os.cpu_count() or 1 if sum(len(drive) for drive in drives) > WORTH_WORKERS else 1
     table = score_once(bundle, drives, settings=settings, workers=workers, cache_dir=cache_dir)
-    columns = {"p_safe": table.p_safe, "p_tta": table.p_tta}
+    columns = {name: getattr(table, name) for name in ("p_safe", "p_tta", "p_restored", "restored")}
     status = np.where(table.valid, "ok", "warming up")
     notes = list(run.notes)
     words: dict[str, np.ndarray] = {}
@@ -122,7 +123,7 @@ def _calibrated(table: ScoreTable, calibrator: "Calibrator") -> dict[str, np.nda
     columns: dict[str, np.ndarray] = {}
     if calibrator.statistics is not None:
         scores = calibrator.statistics.scores(table)
-        columns = {name: np.where(valid, scores[name], np.nan) for name in ("rho", "delta", "rho_z", "delta_z")}
+        columns = {name: np.where(valid, scores[name], np.nan) for name in SHOWN if name in scores}
         columns["features"] = calibrator.statistics.dynamics.standardised(table.features)
     probability = calibrator.probability_of(table)
     usable = valid & np.isfinite(probability).all(axis=1)

@@ -14,7 +14,9 @@ from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.nets.engine import Engine
 from donkey_aicc.nets.preprocess import FEATURE_SIZE, FIRST_SIZE, LATENT_CHANNELS, PREDICTOR_DROPOUT, History
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
+from donkey_aicc.scoring.hindsight import Hindsight
 from donkey_aicc.scoring.randomness import FrameRandomness
+from donkey_aicc.scoring.restored_view import share_at
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable, concatenate, horizon_labels
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
@@ -47,7 +49,8 @@ def _mask(rng: np.random.Generator, size: int) -> np.ndarray:
     return kept.astype(np.float32) / np.float32(1.0 - PREDICTOR_DROPOUT)
 
 
-_FRAME_COLUMNS = {"p_safe": -1, "p_tta": -1, "tta_spread": -1, "mc_dropout": -1, "rho_raw": 0}
+_FRAME_COLUMNS = {"p_safe": -1, "p_tta": -1, "tta_spread": -1, "p_restored": -1, "mc_dropout": -1, "rho_raw": 0}
+_FRAME_COLUMNS |= dict.fromkeys(("restored", "hindsight", "recent"), 0)
 _FRAME_COLUMNS |= {
     "frame_stats": len(FRAME_STATS),
     "features": len(FEATURE_NAMES),
@@ -56,7 +59,7 @@ _FRAME_COLUMNS |= {
     "cnn_features": FEATURE_SIZE,
 }
 _STREAM_COLUMNS = ("rho_raw", "features", "half_rollout", "latent", "frame_stats", "valid")
-_DOUBLE = ("rho_raw", "features", "half_rollout")
+_DOUBLE = ("rho_raw", "features", "half_rollout", "restored", "hindsight", "recent")
 
 
 class Drive(Protocol):
@@ -110,21 +113,21 @@ def score_group(
     lengths = [len(sequence) for sequence in sequences]
     columns = [_empty_columns(length, len(bundle.horizons)) for length in lengths]
     scorer = StreamScorer(bundle, settings, lanes=len(sequences))
-    predictions = _Predictions(bundle, settings, batch) if bundle.has_predictor else None
+    predictions = _Predictions(bundle, settings, batch, len(sequences)) if bundle.has_predictor else None
     active = np.arange(len(sequences))
     for frame in range(max(lengths)):
         going = np.flatnonzero([lengths[lane] > frame for lane in active])
         if len(going) < len(active):
             scorer.keep(going)
             if predictions is not None:
-                predictions.history.keep(going)
+                predictions.keep(going)
             active = active[going]
         images = np.stack([sequences[lane].images[frame] for lane in active])
         actions = np.stack([sequences[lane].actions[frame] for lane in active])
         scores = scorer.step(images, actions)
         values = {name: getattr(scores, name) for name in _STREAM_COLUMNS}
         if predictions is not None:  # else trained without labels: the columns of the predictor stay NaN
-            values |= predictions.of(frame, images, actions)
+            values |= predictions.of(frame, images, actions, share_at(scorer.checks, frame))
         for row, lane in enumerate(active):
             for name, found in values.items():
                 columns[lane][name][frame] = found[row]
@@ -136,23 +139,35 @@ def score_group(
 class _Predictions:
     """The columns that come from the safety predictor."""
 
-    def __init__(self, bundle: "Bundle", settings: ScoreSettings, batch: BatchSettings) -> None:
-        self._bundle, self._views = bundle, settings.views
+    def __init__(self, bundle: "Bundle", settings: ScoreSettings, batch: BatchSettings, lanes: int) -> None:
+        self._bundle, self._settings = bundle, settings
         self._dropout = McDropout(bundle, batch.dropout_passes)
         self._randomness = FrameRandomness(settings.seed, settings.samples)
-        self.history = History(bundle.lags, bundle.action_stats)
+        self._history = History(bundle.lags, bundle.action_stats)
+        self._hindsight = Hindsight(bundle.horizons, lanes, settings.context)
 
-    def of(self, frame: int, images: np.ndarray, actions: np.ndarray) -> dict[str, np.ndarray]:
-        """images (L, 64, 64, 3) and actions (L, 2) of the next frame."""
-        seen = self.history.push(images, actions)
-        found = predict_tta(self._bundle, seen, self._randomness.tta(frame), self._views)
+    def of(self, frame: int, images: np.ndarray, actions: np.ndarray, share: np.ndarray | None) -> dict[str, np.ndarray]:
+        """images (L, 64, 64, 3) and actions (L, 2) of the next frame; share (L,) of the restored view that counts there."""
+        seen, settings = self._history.push(images, actions), self._settings
+        rng = self._randomness.tta(frame)
+        found = predict_tta(self._bundle, seen, rng, settings.views, settings.restoration, share)
+        hindsight, recent = self._hindsight.update(found.p_restored)
         return {
             "p_safe": found.p_identity,
             "p_tta": found.p_tta,
             "tta_spread": found.spread,
+            "p_restored": found.p_restored,
+            "restored": np.zeros(len(images)) if share is None else share,
+            "hindsight": hindsight,
+            "recent": recent,
             "cnn_features": found.features,
             "mc_dropout": self._dropout.spread(seen, self._randomness.predictor_dropout(frame)),
         }
+
+    def keep(self, lanes: np.ndarray) -> None:
+        """Drop all lanes but these."""
+        self._history.keep(lanes)
+        self._hindsight.keep(lanes)
 
 
 def _empty_columns(length: int, horizons: int) -> dict[str, np.ndarray]:

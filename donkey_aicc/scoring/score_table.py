@@ -34,7 +34,8 @@ FEATURE_NAMES = (
 
 
 _LATER_COLUMNS = {"frame_stats": len(FRAME_STATS), "actions": 2, "departed": 0, "half_rollout": 3}
-_PER_HORIZON = ("p_safe", "p_tta", "tta_spread", "mc_dropout", "labels")
+_LATER_COLUMNS |= {"restored": 0, "hindsight": 0, "recent": 0}
+_PER_HORIZON = ("p_safe", "p_tta", "tta_spread", "p_restored", "mc_dropout", "labels")
 _KINDS = {"sequence": "U", "protocol": "U", "index": "iu", "step": "iu", "severity": "iu", "valid": "b"}  # the others: numbers
 LEAST_UNPACKED, MOST_TIMES = 256 << 20, 50  # bytes that any file may unpack to, and how often its own size
 
@@ -64,6 +65,12 @@ class ScoreTable:
     cte: np.ndarray  # (N,) metres, NaN unknown
     protocol: np.ndarray  # (N,) str: '' nominal, else dark, blur, bias, latency or a D_aug family
     severity: np.ndarray  # (N,) int64, 0 nominal
+    p_restored: np.ndarray = field(
+        default_factory=_unknown
+    )  # (N, K) p_tta, or what the restored picture says where that is better
+    restored: np.ndarray = field(default_factory=_unknown)  # (N,) share of the restored picture's views in p_restored
+    hindsight: np.ndarray = field(default_factory=_unknown)  # (N,) surprise of the predictor by what it foresaw itself
+    recent: np.ndarray = field(default_factory=_unknown)  # (N,) mean probability of safe at the shortest horizon over the context
     # What the alarm needs besides; unknown (NaN) in tables of versions that had no alarm.
     frame_stats: np.ndarray = field(default_factory=_unknown)  # (N, 8) of the frame alone, in the order of FRAME_STATS
     actions: np.ndarray = field(default_factory=_unknown)  # (N, 2) steering and throttle as sent
@@ -72,6 +79,8 @@ class ScoreTable:
 
     def __post_init__(self) -> None:
         rows = len(self.sequence)
+        if self.p_restored.ndim == 0:  # nothing was restored
+            object.__setattr__(self, "p_restored", self.p_tta)
         for name, width in _LATER_COLUMNS.items():
             if getattr(self, name).ndim == 0:
                 object.__setattr__(self, name, np.full((rows, width) if width else rows, np.nan, dtype=np.float32))
@@ -117,7 +126,7 @@ class ScoreTable:
                 unpacked = sum(entry.file_size for entry in stored.zip.infolist())
                 if unpacked > most:
                     raise ValueError(f"it would unpack to {unpacked} bytes, while {most} are the most")
-                known = [name for name in ("horizons", *COLUMNS) if name in stored or name not in _LATER_COLUMNS]
+                known = [name for name in ("horizons", *COLUMNS) if name in stored or name not in (*_LATER_COLUMNS, "p_restored")]
                 return _checked(cls(**{name: stored[name] for name in known}), path)
         except AiccError:
             raise
@@ -146,7 +155,7 @@ def _checked(table: ScoreTable, path: Path) -> ScoreTable:
             raise AiccError(f"{path}: {name} must have the shape {wanted}, got {values.shape}")
         if values.dtype.kind == "f" and np.isinf(values).any():
             raise AiccError(f"{path}: {name} must hold finite numbers or NaN, got an infinite one")
-    for name in ("p_safe", "p_tta", "labels", "departed"):
+    for name in ("p_safe", "p_tta", "p_restored", "labels", "departed", "restored", "recent"):
         values = getattr(table, name)
         if (values < 0).any() or (values > 1).any():
             raise AiccError(f"{path}: {name} must be from 0 to 1, got {np.nanmin(values):g} to {np.nanmax(values):g}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from donkey_aicc.errors import AiccError, ConfigError, one_of
 from donkey_aicc.nets.manifest import CONTEXT
+from donkey_aicc.scoring.restored_view import Restoration
 
 FULL, HALF, LIGHT = GRADES = ("full", "half", "light")
 MAX_GAP_S = 0.5  # a longer pause between two frames cuts the drive, on the car, in a tub and in a replay
@@ -34,6 +35,7 @@ class ScoreSettings:
     context: int = CONTEXT  # frames that the scores look back
     views: int = 9  # of the test-time augmentation, the plain frame included
     seed: int = 0  # of all dropout masks and views
+    restoration: Restoration | None = None  # what is nominal of a picture; None: nothing is restored
 
     def __post_init__(self) -> None:
         one_of("grade", self.grade, GRADES)
@@ -66,7 +68,10 @@ class ScoreSettings:
         if self.grade != FULL:
             raise ConfigError(f"settings of grade {self.grade} cannot be turned into grade {grade}; start from grade {FULL}")
         if grade == HALF:
-            fewer = {"samples": min(self.samples, HALF_SAMPLES), "rollout_steps": min(self.rollout_steps, HALF_STEPS)}
+            fewer: dict[str, Any] = {
+                "samples": min(self.samples, HALF_SAMPLES),
+                "rollout_steps": min(self.rollout_steps, HALF_STEPS),
+            }
             return replace(self, grade=HALF, rollout_every=HALF_INTERVALS * self.rollout_every, **fewer)
         return replace(self, grade=grade, samples=0, rollout_steps=0, rollout_every=0)
 
@@ -79,7 +84,8 @@ class ScoreSettings:
         names = {field.name for field in fields(cls)}
         if not isinstance(stored, dict) or set(stored) != names:
             raise AiccError(f"score settings must be a table with {', '.join(sorted(names))}; got {stored!r}")
-        return cls(**stored)
+        restoration = stored["restoration"]
+        return cls(**stored | {"restoration": None if restoration is None else Restoration.from_json(restoration)})
 
 
 @dataclass(frozen=True)

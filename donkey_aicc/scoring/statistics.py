@@ -14,13 +14,14 @@ from donkey_aicc.scoring.feature_density import MAX_REFERENCES, FeatureDensity
 from donkey_aicc.scoring.nominal_distance import ALPHA, MahalanobisScore, check_scale, next_drive_spread, spread_floor
 from donkey_aicc.scoring.score_table import ScoreTable
 
-# Everything of our own (log_rho, delta_held_out, control, latent, tta_spread) has mean and spread from held-out drives, widened
-# by what their number allows; rho, rho_two_sided and delta stay as the paper defines them, density and dac as DAC's authors do.
+# Everything of our own has mean and spread from held-out drives, widened by what their number allows; rho, rho_two_sided and
+# delta stay as the paper defines them, density and dac as DAC's authors do.
 # name -> (N,). `name_z` = (raw - mu) / (2 sigma); `name` is that clipped to [0, 1].
 Scores = dict[str, np.ndarray]
 
-SCORE_NAMES = ("rho", "delta", "rho_two_sided", "log_rho", "delta_held_out", "control", "latent", "tta_spread", "density", "dac")
 FRAME_SCORES = ("tta_spread", "density", "dac")  # of one frame, by the predictor: they look back on nothing
+PREDICTED_SCORES = (*FRAME_SCORES, "hindsight", "recent_unsafe")  # made where the prediction is made, before the drivetrain
+SCORE_NAMES = ("rho", "delta", "rho_two_sided", "log_rho", "delta_held_out", "control", "latent", *PREDICTED_SCORES)
 HELD_OUT_REGULARISATION = 0.1  # many directions hardly move within a few sequences; see docs/calibrators.md
 CONTROL_FEATURES = slice(3, None)  # all but the three of the rollout: what grade `light` has
 _RHO_MIN = 1e-12
@@ -60,6 +61,8 @@ class ScoreStatistics:
     spread: Normaliser | None
     density: FeatureDensity | None
     control: MahalanobisScore | None = None  # of the nine features that need no dynamics net
+    hindsight: Normaliser | None = None
+    recent: Normaliser | None = None  # of the predicted probability of being unsafe
 
     @classmethod
     def fit(
@@ -81,6 +84,7 @@ class ScoreStatistics:
         latent = _recorded("latent", table.latent)
         spread = _recorded("tta_spread", table.tta_spread)
         features = _recorded("cnn_features", table.cnn_features)
+        hindsight, recent = _recorded("hindsight", table.hindsight), _recorded("recent", table.recent)
         return cls(
             regularisation=regularisation,
             rows=len(table),
@@ -94,11 +98,14 @@ class ScoreStatistics:
             if features is None
             else FeatureDensity.fit(features, table.sequence, max_references=max_references, seed=seed),
             control=MahalanobisScore.fit(table.features[:, CONTROL_FEATURES], HELD_OUT_REGULARISATION, table.sequence),
+            hindsight=None if hindsight is None else Normaliser.fit(hindsight, table.sequence),
+            recent=None if recent is None else Normaliser.fit(1.0 - recent, table.sequence),
         )
 
     def scores(self, table: ScoreTable) -> Scores:
         """Every score of every row: `name` in [0, 1] and `name_z` unclipped, each (N,)."""
         unclipped = self._unclipped(table.rho_raw, table.features, table.latent, table.tta_spread, table.cnn_features)
+        unclipped |= self.of_forecasts(table.hindsight, table.recent)
         bounded = {name: np.clip(values, 0.0, 1.0) for name, values in unclipped.items()}
         return bounded | {f"{name}_z": values for name, values in unclipped.items()}
 
@@ -117,6 +124,11 @@ class ScoreStatistics:
         rows = [None if given is None else np.asarray(given)[None] for given in (features, latent, tta_spread, cnn_features)]
         unclipped = self._unclipped(np.array([rho_raw], dtype=np.float64), *rows)
         return {name: _clipped(values[0]) for name, values in unclipped.items()}
+
+    def of_forecasts(self, hindsight: np.ndarray, recent: np.ndarray) -> Scores:
+        """(N,) each -> the scores that come from what the predictor foresaw, unclipped."""
+        found = {} if self.hindsight is None else {"hindsight": self.hindsight.normalised(hindsight)}
+        return found if self.recent is None else found | {"recent_unsafe": self.recent.normalised(1.0 - np.asarray(recent))}
 
     def _unclipped(
         self,
@@ -154,7 +166,9 @@ class ScoreStatistics:
 
     def check_nominal(self, sample: ScoreTable) -> None:
         """Raise unless these numbers could have been measured on drives like the sample's: else an anomaly might never show."""
-        for name, values in (("rho_raw", sample.rho_raw), ("spread", sample.tta_spread.mean(axis=1))):
+        measured = {"rho_raw": sample.rho_raw, "spread": sample.tta_spread.mean(axis=1)}
+        measured |= {"hindsight": sample.hindsight, "recent": 1.0 - sample.recent}
+        for name, values in measured.items():
             part = getattr(self, name)
             if part is not None:
                 check_scale(f"score statistics: {name}", part.mu, part.sigma, values)
@@ -194,6 +208,8 @@ _PARTS: dict[str, Any] = {
     "spread": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
     "density": FeatureDensity.from_json,
     "control": MahalanobisScore.from_json,
+    "hindsight": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
+    "recent": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
 }
 
 

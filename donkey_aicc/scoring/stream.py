@@ -10,6 +10,7 @@ from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.nets.preprocess import IMAGE_SIZE, images_to_array
 from donkey_aicc.scoring.control_features import ControlFeatures
 from donkey_aicc.scoring.frame_stats import FrameStats
+from donkey_aicc.scoring.restored_view import Check, RestorationChecks
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.settings import HALF, ScoreSettings
 from donkey_aicc.scoring.world_model_anomaly import ROLLOUT_FEATURES, PerceptionScore, RolloutScore
@@ -68,6 +69,8 @@ class StreamScorer:
         self._perception = PerceptionScore(self._bundle, self._lanes, self._settings.context)
         self._control = ControlFeatures(self._lanes, self._settings.context)
         self._frame_stats = FrameStats()
+        restoration = self._settings.restoration
+        self._checks = None if restoration is None else RestorationChecks(self._bundle, restoration, self._lanes)
         if self._rollout is not None:
             self._rollout.reset(self._lanes)
         self._frames = 0
@@ -77,10 +80,15 @@ class StreamScorer:
         """(L, 3, 64, 64) of the newest frame: where it could not be rebuilt."""
         return self._perception.squared_error
 
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """From when on how much of the restored view counts; empty where nothing is restored."""
+        return () if self._checks is None else self._checks.newest
+
     def keep(self, lanes: np.ndarray) -> None:
         """Drop all lanes but those with these numbers, in this order: the sequences of the others have ended."""
         lanes = np.asarray(lanes, dtype=np.int64)
-        for part in (self._perception, self._control, self._frame_stats, self._rollout):
+        for part in (self._perception, self._control, self._frame_stats, self._checks, self._rollout):
             if part is not None:
                 part.keep(lanes)
         self._lanes = len(lanes)
@@ -110,6 +118,8 @@ class StreamScorer:
         missed = [self._checked_actions(each)[:, 0].astype(np.float64) for each in unseen]
         self._give_way()
         rho_raw, pooled, z = self._perception.update(pixels, len(missed))
+        if self._checks is not None:
+            self._checks.update(pixels, self._perception.last_error, len(missed))
         norm = np.sqrt(np.square(z, dtype=np.float64).sum(axis=(1, 2, 3)))
         control = self._control.update(commands[:, 0].astype(np.float64), norm, missed)
         rollout = self._look_ahead(z, commands, len(missed))

@@ -8,6 +8,7 @@ import numpy as np
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.engine import Engine
 from donkey_aicc.nets.preprocess import frames_in
+from donkey_aicc.scoring.restored_view import Restoration
 
 VIEWS = 9
 FACTOR_RANGE = (0.7, 1.3)  # of contrast and of saturation
@@ -23,6 +24,7 @@ class TTAPrediction:
 
     p_tta: np.ndarray  # (B, K) mean probability over the views
     spread: np.ndarray  # (B, K) standard deviation of the probability over the views
+    p_restored: np.ndarray  # (B, K) p_tta, blended with the same mean over views of the restored frame where that is asked for
     p_identity: np.ndarray  # (B, K) probability of the unaltered frame
     features: np.ndarray  # (B, 128) of the unaltered frame
 
@@ -83,17 +85,41 @@ def input_views(x: np.ndarray, rng: np.random.Generator, views: int = VIEWS) -> 
     return np.concatenate([pictures.reshape(batch, views, 3 * frames, height, width), commands], axis=2)
 
 
-def predict_tta(engine: Engine, images: np.ndarray, rng: np.random.Generator, views: int = VIEWS) -> TTAPrediction:
-    """All views of all frames in one pass of the predictor. images: (B, C, 64, 64) as `preprocess.stacked` makes them."""
-    batch = input_views(images, rng, views)
-    features, logits = engine.predict(batch.reshape(-1, *images.shape[1:]))
-    p = sigmoid(logits).reshape(len(images), views, -1)
+def predict_tta(
+    engine: Engine,
+    images: np.ndarray,
+    rng: np.random.Generator,
+    views: int = VIEWS,
+    restoration: Restoration | None = None,
+    share: np.ndarray | None = None,
+) -> TTAPrediction:
+    """All views of all frames in one pass of the predictor. images: (B, C, 64, 64) as `preprocess.stacked` makes them.
+
+    share: (B,) how much of the restored view to take into p_restored, in a second pass over those frames that take any.
+    """
+    state = rng.bit_generator.state
+    features, p = _predicted(engine, images, rng, views)
+    p_tta = p.mean(axis=1)
+    p_restored = p_tta
+    if restoration is not None and share is not None and (rows := np.flatnonzero(share > 0.0)).size:
+        rng.bit_generator.state = state  # the restored frame under the very same views
+        seen = _predicted(engine, restoration.inputs(images[rows]), rng, views)[1].mean(axis=1)
+        p_restored = p_tta.copy()
+        p_restored[rows] += share[rows, None].astype(p_tta.dtype) * (seen - p_tta[rows])
     return TTAPrediction(
-        p_tta=p.mean(axis=1),
+        p_tta=p_tta,
         spread=p.std(axis=1),
+        p_restored=p_restored,
         p_identity=p[:, 0],
         features=features.reshape(len(images), views, -1)[:, 0],
     )
+
+
+def _predicted(engine: Engine, images: np.ndarray, rng: np.random.Generator, views: int) -> tuple[np.ndarray, np.ndarray]:
+    """Features (B * views, 128) and probabilities (B, views, K)."""
+    batch = input_views(images, rng, views)
+    features, logits = engine.predict(batch.reshape(-1, *images.shape[1:]))
+    return features, sigmoid(logits).reshape(len(images), views, -1)
 
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:

@@ -107,7 +107,7 @@ def _confidences(calibrator: Calibrator, car: GovernedCar, readings: Sequence[Ma
     """(readings, K) of one frame."""
     known = [{**car.scores, **reading} for reading in readings]
     columns = {name: np.array([each.get(name, 0.0) for each in known]) for name in calibrator.score_names}
-    p = np.array([car.p_tta if calibrator.uses_tta else car.p_safe] * len(known))
+    p = np.array([car.p[calibrator.starts_from]] * len(known))
     return calibrator.calibrate_all(p, columns, car.horizons)
 
 

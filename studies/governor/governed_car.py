@@ -17,7 +17,7 @@ from donkey_aicc.parts.departure_alarm import DepartureAlarm
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_status import HealthCheck, NewestScores
 from donkey_aicc.parts.safety_governor import SafetyGovernor
-from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
+from donkey_aicc.parts.safety_predictor import TTA, Restoring, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from studies.governor.rivals import Rival
 
@@ -62,11 +62,11 @@ class GovernedCar:
         self._newest = NewestScores(self._scorer)
         self._tta = TTA(
             SafetyPredictor(bundle, self._scorer.intake),
-            settings.views,
-            settings.seed,
+            settings,
             details=True,
             statistics=calibrator.statistics,
-            score_names=(*calibrator.score_names, "tta_spread"),
+            score_names=(*calibrator.score_names, "tta_spread", "hindsight"),
+            restoring=None if settings.restoration is None else Restoring(settings.restoration, lambda: self._scorer.newest),
         )
         self.horizons = [int(step) for step in bundle.horizons]
         self._model = alarm
@@ -84,8 +84,7 @@ class GovernedCar:
         self.hazard: list[float] = []
         self.scores: dict[str, float] = {}
         self.signs: list[float | None] | None = None
-        self.p_safe: list[float] = []  # of the prediction, plain and over the views
-        self.p_tta: list[float] = []
+        self.p: dict[str, list[float]] = {}  # of the prediction, by the names of the table's columns
 
     def _seat(self, rival: Rival | None) -> Seat:
         alarm = self._model
@@ -125,13 +124,15 @@ class GovernedCar:
         """The throttle that each governor would send."""
         rho, delta, _, _, state, scores, self.signs = self._newest.run()
         self.scores = {**scores, "rho": rho, "delta": delta} if scores else {}
-        p_tta, p_safe, frame_scores = self.p_tta, self.p_safe, _ = self._tta.run(seen, command[0])
+        p_tta, p_safe, p_restored, _, _, frame_scores = self._tta.run(seen, command[0])
+        self.p = {"p_safe": p_safe, "p_tta": p_tta, "p_restored": p_restored}
         self.hazard, self.level, reason = self._alarm.run(self.signs, p_tta, frame_scores, self._health.run(seen, state, p_tta))
         known = {**frame_scores, **self.scores} if scores else {}
+        self.scores |= frame_scores if scores else {}
         throttles = {}
         for name, seat in self.seats.items():
             seat.level, seat.reason = self.level, reason
             if seat.rival is not None and seat.policy is not None:
-                seat.level = seat.policy.step(seat.rival.score(p_safe, p_tta, known, self.horizons))
+                seat.level = seat.policy.step(seat.rival.score(self.p, known, self.horizons))
             throttles[name], seat.action = seat.governor.run(seat.level, self.hazard, command[1], PILOT, OK)
         return throttles

@@ -38,17 +38,16 @@ class Rival:
     def policy(self) -> AlarmPolicy:
         return AlarmPolicy(self.watch, self.danger, self.stretch)
 
-    def score(self, p_safe: list[float], p_tta: list[float], scores: Mapping[str, float], horizons: list[int]) -> float:
-        """Of one frame, with the newest scores by name; without them there is no score yet."""
-        if not p_safe:
+    def score(self, p: Mapping[str, list[float]], scores: Mapping[str, float], horizons: list[int]) -> float:
+        """Of one frame, with its probabilities and the newest scores by name; without them there is no score yet."""
+        if not p["p_safe"]:
             return 0.0
         if self.calibrator is None:
-            return float(danger_of(np.array([p_safe]))[0])
+            return float(danger_of(np.array([p["p_safe"]]))[0])
         if any(name not in scores for name in self.calibrator.score_names):
             return 0.0
-        p = np.array([p_tta if self.calibrator.uses_tta else p_safe])
         known = {name: np.array([scores[name]]) for name in self.calibrator.score_names}
-        return float(danger_of(self.calibrator.calibrate_all(p, known, horizons))[0])
+        return float(danger_of(self.calibrator.calibrate_all(np.array([p[self.calibrator.starts_from]]), known, horizons))[0])
 
 
 def make_rivals(calibrator: Calibrator, nominal: ScoreTable) -> dict[str, Rival]:

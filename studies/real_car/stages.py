@@ -22,6 +22,7 @@ from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.load import LoadedData, load_drives
 from donkey_aicc.tubs.split_units import choose_method
 from donkey_aicc.tubs.splits import Split, split_sequences
+from studies.nominal_picture import measured, stored
 from studies.predictor_kinds import compare_predictors, describe_kinds
 from studies.real_car.plan import RealCar, Shift
 from studies.real_car.recorded_faults import CameraFiles, held_out_piece, labels_of_whole_drives, under_fault
@@ -106,6 +107,7 @@ def score(study: RealCar) -> None:
     """Nominal held-out drives, D_aug, every fault on held-out drives, and the further tubs."""
     bundle, nominal = Bundle.load(study.layout.bundle), load_nominal(study).drives
     calibration = calibration_drives(bundle, nominal)
+    settings = measured(study.layout.restoration, bundle, calibration, study.size.scoring)
     _score_to(study, bundle, "calibration", lambda: calibration)
     test = calibration_drives(bundle, nominal, "test")
     _score_to(study, bundle, "test", lambda: test)
@@ -119,7 +121,7 @@ def score(study: RealCar) -> None:
     if not study.layout.scores("augmented").exists():
         size = study.size
         sizes = (size.augmented_rows, size.ladder_frames, size.augmented_severities)
-        augmented = build_augmented(bundle, calibration, size.scoring, study.seed, study.workers, *sizes)
+        augmented = build_augmented(bundle, calibration, settings, study.seed, study.workers, *sizes)
         write_json(study.layout.ladders, {family: ladder.to_json() for family, ladder in augmented.ladders.items()})
         augmented.table.save(study.layout.scores("augmented"))
 
@@ -194,7 +196,8 @@ def _score_to(
     if path.exists():
         return
     title = f"scoring {name}"
-    scored = score_drives(bundle, drives(), settings=size.scoring, batch=size.batch, workers=study.workers, title=title)
+    settings = stored(study.layout.restoration, size.scoring)
+    scored = score_drives(bundle, drives(), settings=settings, batch=size.batch, workers=study.workers, title=title)
     finish(scored).save(path)
 
 
@@ -207,8 +210,9 @@ def calibrate(study: RealCar) -> None:
     ladders = {family: FamilyLadder.from_json(ladder) for family, ladder in stored.items()}
     augmented = Augmented(ScoreTable.load(layout.scores("augmented")), ladders)
     calibration = ScoreTable.load(layout.scores("calibration"))
+    settings = stored(layout.restoration, study.size.scoring)
     try:
-        result = calibrate_bundle(bundle, calibration, augmented, study.size.scoring, DEFAULT_METHOD, study.seed)
+        result = calibrate_bundle(bundle, calibration, augmented, settings, DEFAULT_METHOD, study.seed)
     except AiccError as error:  # the evaluation fits its own and says the same; only the bundle stays without
         print(f"      note: no calibrator file: {error}", flush=True)
         return

@@ -109,7 +109,7 @@ def test_order_of_predictions_at_equal_scores_is_preserved(name: str, fitted: di
 
 @pytest.mark.parametrize("name", ["no_tta", "tta_rho", "tta_delta", "tta_rho_delta", "dac"])
 def test_zero_scores_give_plain_temperature_scaling(name: str, fitted: dict[str, Calibrator]) -> None:
-    plain = fitted["tta"] if fitted[name].uses_tta else fitted["temperature"]
+    plain = fitted["tta"] if fitted[name].starts_from == "p_tta" else fitted["temperature"]
     p = np.linspace(0.01, 0.99, 50)
     for horizon in (1, 25, 50):
         calm = {score: np.zeros(50) for score in fitted[name].score_names}

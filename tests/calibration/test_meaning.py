@@ -59,7 +59,7 @@ def changed(stored: dict, path: str, value) -> dict:
         ("alarm.watch.value", 5000.0, "threshold must be a number in"),
         ("alarm.danger.pieces", -5, "pieces of an alarm's threshold must be a number"),
         ("alarm.danger.promise", 1e-9, "promise of an alarm's threshold must be a number in 0.1"),
-        ("uses_tta", "no", "uses_tta must be true or false, got 'no'"),
+        ("starts_from", "no", "starts_from must be one of p_safe, p_tta, p_restored; got 'no'"),
         ("alarm.stop_hazard", 1.0, "stop_hazard must be a number in 0..0.9"),
         ("alarm.hazard_unit", 1e3, "hazard unit must be a number in 0.5..30"),
         (

@@ -8,10 +8,13 @@ import json
 import numpy as np
 import pytest
 
+from donkey_aicc.calibration.anomaly_temperature import SHIFT_MAX
+from donkey_aicc.calibration.anomaly_weights import W_MAX
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import DRIVABLE, calibrator_from_json, make_calibrator
 from donkey_aicc.errors import AiccError
 
+SHIFTED = ("rho", "delta", "hindsight", "recent_unsafe")
 P = np.concatenate([[0.0], np.logspace(-7, -0.31, 150), [0.5], 1.0 - np.logspace(-0.31, -7, 150), [1.0]])
 SLACK = 1e-12
 
@@ -37,9 +40,14 @@ def venn_abers(rng):
 
 CURVES = {
     "platt": lambda rng: [float(rng.choice([0.0, 50.0, rng.uniform(0, 50)])), float(rng.uniform(-50, 50))],
+    "beta": lambda rng: [*rng.choice([0.0, 50.0, rng.uniform(0, 50)], 2).tolist(), float(rng.uniform(-50, 50))],
     "isotonic": lambda rng: steps(rng, 0.01, 0.99),
     "venn_abers": venn_abers,
 }
+
+
+def most_of(score):
+    return SHIFT_MAX if score == "recent_unsafe" else W_MAX
 
 
 def drawn(calibrator: Calibrator, rng: np.random.Generator) -> dict:
@@ -49,7 +57,7 @@ def drawn(calibrator: Calibrator, rng: np.random.Generator) -> dict:
     parameters = {
         "temperatures": {"5": float(rng.choice([0.1, 20.0, 10 ** rng.uniform(-1, 1.3)]))},
         "mixes": {"5": [max(part, 0.0) for part in mix]},
-        "weights": {name: float(rng.choice([0.0, 20.0, rng.uniform(0, 20)])) for name in calibrator.score_names},
+        "weights": {name: float(rng.choice([0.0, 1.0, rng.random()]) * most_of(name)) for name in calibrator.score_names},
         "offset": float(rng.uniform(-10, 10)),
     }
     if calibrator.kind in CURVES:
@@ -91,6 +99,12 @@ def test_confidence_rises_with_p_and_no_score_raises_it_above_itself_or_a_half(n
         ("temperature", {"temperatures": {"5": "1.0"}}, "must be a number"),
         ("temperature", {"temperatures": {}}, "must be a table of horizons"),
         ("shrinkage", {"weights": {"rho": -1.0, "delta": 0.0}, "offset": 0.0}, "weight of rho must be a number in 0..20"),
+        ("beta", {"coefficients": {"5": [1.0, -0.1, 0.0]}}, "slope .* must be a number in 0..50"),
+        (
+            "aicc_r_shift",
+            {"temperatures": {"5": 1.0}, "weights": dict.fromkeys(SHIFTED, 3.0)},
+            "recent_unsafe must be a number in 0..2",
+        ),
         ("tta_rho", {"temperatures": {"5": 1.0}, "weights": {"rho": -0.1}}, "weight of rho must be a number in 0..20"),
     ],
 )
@@ -104,6 +118,6 @@ def test_a_row_keeps_its_kind_its_scores_and_its_views():
         "parameters": {"temperatures": {"5": 1.0}, "weights": {"rho": 0.0, "delta": 0.0}}
     }
     assert calibrator_from_json(stored).name == "tta_rho_delta"
-    for change in ({"score_names": []}, {"score_names": ["rho"]}, {"uses_tta": False}, {"kind": "temperature"}):
+    for change in ({"score_names": []}, {"score_names": ["rho"]}, {"starts_from": "p_safe"}, {"kind": "temperature"}):
         with pytest.raises(AiccError, match="of the calibrator tta_rho_delta must be"):
             calibrator_from_json(stored | change)

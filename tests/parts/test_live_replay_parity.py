@@ -13,10 +13,11 @@ from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.guarded_tub import GuardedTub
 from donkey_aicc.parts.injection_control import InjectionControl
-from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
+from donkey_aicc.parts.safety_predictor import TTA, Restoring, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.scoring.nominal_distance import MahalanobisScore
 from donkey_aicc.scoring.parallel import score_drives
+from donkey_aicc.scoring.restored_view import Restoration
 from donkey_aicc.scoring.statistics import Normaliser
 from donkey_aicc.simulator.drivers import Expert
 from donkey_aicc.simulator.driving import SimulatorPart
@@ -32,7 +33,10 @@ TYPES = {
     channels.INJECT_SEVERITY: "int",
     channels.INJECT_EPISODE: "int",
 }
-LIVE = [channels.RHO, channels.DELTA, channels.SCORES_VALID, channels.P_TTA, channels.P_SAFE]
+LIVE = [channels.RHO, channels.DELTA, channels.SCORES_VALID, *TTA.DETAILS[:5]]
+
+
+BRIGHT = (-3.0, 0.5)  # log error and its spread
 
 
 class Notes:
@@ -47,7 +51,7 @@ class Notes:
 def wide_statistics(statistics):
     """Normalised so that the scores of this drive stay away from the ends of [0, 1]: clipped scores compare too easily."""
     distance = MahalanobisScore(np.zeros(12), np.ones(12), np.eye(12), mu=0.0, sigma=20.0)
-    return replace(statistics, rho_raw=Normaliser(0.0, 0.2), dynamics=distance)
+    return replace(statistics, rho_raw=Normaliser(0.0, 0.2), dynamics=distance, hindsight=Normaliser(-1e-3, 1e-3))
 
 
 @pytest.mark.parametrize("kind", ["bundle", "history_bundle"])
@@ -70,13 +74,15 @@ def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, con
     vehicle.add(Driver(), outputs=[*sent, channels.MODE])
     told = [channels.INJECT_PROTOCOL, channels.INJECT_SEVERITY, channels.INJECT_EPISODE]
     vehicle.add(AnomalyInjector(control, "command"), inputs=[*sent, channels.MODE], outputs=[*sent, *told])
-    predicted = [channels.P_TTA, channels.P_SAFE, channels.FRAME_SCORES]
     intake = FrameIntake(gap_s=60.0)  # whatever else this machine does; the reader is told the same
     vehicle.add(intake, inputs=[channels.IMAGE], outputs=[channels.FRAME, channels.MODEL_IMAGE])
-    tta = TTA(SafetyPredictor(bundle, intake), seed=4, details=True)
-    vehicle.add(tta, inputs=[channels.FRAME, channels.STEERING], outputs=predicted)
-    settings = replace(small["settings"], seed=4)
+    # An untrained net rebuilds a picture the worse the brighter it is; so the dark ones pass for usual until they are restored.
+    restoration = Restoration((0.3, 0.3, 0.3), (0.1, 0.1, 0.1), *BRIGHT)
+    settings = replace(small["settings"], seed=4, restoration=restoration)
     scorer = WorldModelScorer(bundle, statistics, settings, intake=intake)
+    named = {"statistics": statistics, "score_names": ("hindsight",), "restoring": Restoring(restoration, lambda: scorer.newest)}
+    tta = TTA(SafetyPredictor(bundle, intake), settings, details=True, **named)
+    vehicle.add(tta, inputs=[channels.FRAME, channels.STEERING], outputs=list(TTA.DETAILS))
     scored = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID]
     vehicle.add(scorer, inputs=[channels.FRAME, *sent], outputs=scored)
     writer = TubWriter(str(tmp_path / "tub"), list(TYPES), list(TYPES.values()))
@@ -88,11 +94,16 @@ def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, con
     assert [len(sequence) for sequence in data.drives] == [40]
     table = score_drives(bundle, data.drives, settings=settings)
     scores = statistics.scores(table)
-    rho, delta, valid, p_tta, p_safe = (np.array(column) for column in zip(*notes.rows, strict=True))
+    rho, delta, valid, p_tta, p_safe, p_restored, restored, hindsight = (
+        np.array(column) for column in zip(*notes.rows, strict=True)
+    )
     assert rho == pytest.approx(scores["rho"], abs=1e-5)
     known = table.step >= settings.rollout_frames - 1  # before, no look ahead is done and delta counts as the maximum
     assert delta[known] == pytest.approx(scores["delta"][known], abs=1e-5) and (delta[~known] == 1.0).all()
     assert p_tta == pytest.approx(table.p_tta, abs=1e-5) and p_safe == pytest.approx(table.p_safe, abs=1e-5)
+    assert p_restored == pytest.approx(table.p_restored, abs=1e-5) and restored == pytest.approx(table.restored, abs=1e-6)
+    assert hindsight == pytest.approx(scores["hindsight"], abs=1e-5)
+    assert np.ptp(restored) > 0.2 and restored[:5].max() == 0.0  # the first check counts from the second on
     # Live, `valid` also means that the camera is alive: latency freezes it for some frames.
     assert not (valid & ~table.valid).any() and valid[:28].tolist() == table.valid[:28].tolist()
     assert set(table.protocol) >= {"", "dark", "bias+dark", "latency"}
@@ -105,7 +116,7 @@ def test_a_lost_picture_is_the_same_gap_live_and_replayed(bundle, wide_statistic
     """One in five is lost: live nothing was ever known, and the tub was cut into pieces of four."""
     rng = np.random.default_rng(0)
     settings, intake, live = replace(small["settings"], seed=4), FrameIntake(tick_s=0.05), []
-    tta = TTA(SafetyPredictor(bundle, intake), seed=4, details=True)
+    tta = TTA(SafetyPredictor(bundle, intake), settings, details=True)
     scorer = WorldModelScorer(bundle, wide_statistics, settings, intake=intake)
     sent = [channels.STEERING, channels.THROTTLE]
     writer = GuardedTub(TubWriter(str(tmp_path / "tub"), [channels.IMAGE, *sent], ["image_array", "float", "float"]))
@@ -113,7 +124,7 @@ def test_a_lost_picture_is_the_same_gap_live_and_replayed(bundle, wide_statistic
         image = None if tick % 5 == 4 or 20 <= tick < 23 else rng.integers(0, 256, (120, 160, 3)).astype(np.uint8)
         command = float(np.sin(tick)), 0.3
         seen = intake.see(image)
-        p_tta, _, _ = tta.run(seen, command[0])
+        p_tta, *_ = tta.run(seen, command[0])
         live.append((*scorer.run(seen, *command)[:2], p_tta))
         writer.run(image, *command)
     writer.close()

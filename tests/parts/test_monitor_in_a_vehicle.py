@@ -12,6 +12,7 @@ from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
+from donkey_aicc.scoring.settings import ScoreSettings
 
 PATIENCE_S = 60.0
 SENT = [channels.STEERING, channels.THROTTLE]
@@ -61,7 +62,7 @@ def test_a_dead_scorer_thread_is_told_with_the_cautious_bound_and_replaced(
     notes = Notes()
     vehicle = Vehicle()
     vehicle.add(Car(camera, commands, streams, dies_at=2 * context), outputs=[channels.IMAGE, *SENT])
-    vehicle.add(TTA(SafetyPredictor(bundle), views=2), inputs=[channels.IMAGE], outputs=[channels.P_TTA])
+    vehicle.add(TTA(SafetyPredictor(bundle), ScoreSettings(views=2)), inputs=[channels.IMAGE], outputs=[channels.P_TTA])
     vehicle.add(scorer, inputs=[channels.IMAGE, *SENT], outputs=[*SCORE_CHANNELS, channels.SCORES], threaded=True)
     said = [channels.CONFIDENCE, channels.CONFIDENCE_MIN, channels.STATUS]
     vehicle.add(judge, inputs=[channels.P_TTA, *SCORE_CHANNELS], outputs=said)

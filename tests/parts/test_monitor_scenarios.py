@@ -13,6 +13,7 @@ from donkey_aicc.parts.safety_governor import SafetyGovernor
 from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.scoring.score_table import HORIZONS
+from donkey_aicc.scoring.settings import ScoreSettings
 from tests.parts.streams import Streams
 
 FROZEN_FRAMES = 4
@@ -26,7 +27,7 @@ class Monitor:
         statistics = calibrator.statistics if calibrator is not None else None
         self.bundle = bundle
         self.intake = FrameIntake(frozen_s=FROZEN_S, clock=clock)
-        self.tta = TTA(SafetyPredictor(self.bundle, self.intake), views=2)
+        self.tta = TTA(SafetyPredictor(self.bundle, self.intake), ScoreSettings(views=2))
         self.streams = Streams(lambda pause: MonitorStream(self.bundle, statistics, small["settings"], pause=pause))
         self.scorer = WorldModelScorer(self.bundle, statistics, intake=self.intake, make_stream=self.streams, **small)
         self.calibrator = AnomalyCalibrator(calibrator, HORIZONS, max_age_s=1.0)

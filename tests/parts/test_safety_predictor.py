@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.preprocess import as_recorded, images_to_array, to_model_image
 from donkey_aicc.parts.safety_predictor import TTA, SafetyPredictor
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
+from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.tta_views import predict_tta
 
 
@@ -21,14 +21,15 @@ def test_prediction_is_a_plain_list_of_one_float_per_horizon(bundle, camera):
 
 def test_tta_composes_and_its_identity_view_is_the_prediction(bundle, camera):
     predictor = SafetyPredictor(bundle)
-    p_tta, p_safe, frame_scores = TTA(predictor, views=9, seed=0, details=True).run(camera(0))
+    p_tta, p_safe, p_restored, restored, hindsight, frame_scores = TTA(predictor, details=True).run(camera(0))
     assert p_safe == pytest.approx(predictor.run(camera(0)), abs=1e-6)
     assert len(p_tta) == len(p_safe) and p_tta != p_safe and frame_scores == {}
-    assert TTA(predictor, views=1).run(camera(0)) == pytest.approx(p_safe, abs=1e-6)
+    assert p_restored == p_tta and restored == 0.0 and hindsight is None  # nobody said what is nominal
+    assert TTA(predictor, ScoreSettings(views=1)).run(camera(0)) == pytest.approx(p_safe, abs=1e-6)
 
 
 def test_views_follow_seed_and_frame_number_as_offline(bundle, camera):
-    tta = TTA(SafetyPredictor(bundle), seed=5)
+    tta = TTA(SafetyPredictor(bundle), ScoreSettings(seed=5))
     live = [tta.run(camera(number)) for number in range(3)]
     for number in range(3):
         image = images_to_array(to_model_image(as_recorded(camera(number)))[None])
@@ -40,15 +41,15 @@ def test_views_follow_seed_and_frame_number_as_offline(bundle, camera):
 
 def test_scores_of_the_pass_are_offered_when_a_calibrator_asks(bundle, camera, statistics):
     tta = TTA(SafetyPredictor(bundle), details=True, statistics=statistics, score_names=("rho", "tta_spread"))
-    scores = tta.run(camera(0))[2]
+    scores = tta.run(camera(0))[-1]
     offline = predict_tta(bundle, images_to_array(to_model_image(as_recorded(camera(0)))[None]), FrameRandomness(0, 1).tta(0))
     wanted = statistics.frame_scores(1.0, np.zeros(len(FEATURE_NAMES)), None, offline.spread[0])["tta_spread"]
     assert scores == {"tta_spread": pytest.approx(wanted, abs=1e-4)}
-    dense = TTA(SafetyPredictor(bundle), details=True, statistics=statistics, score_names=("density",)).run(camera(0))[2]
+    dense = TTA(SafetyPredictor(bundle), details=True, statistics=statistics, score_names=("density",)).run(camera(0))[-1]
     wanted = statistics.frame_scores(1.0, np.zeros(len(FEATURE_NAMES)), None, None, offline.features[0])["density"]
     assert dense == {"density": pytest.approx(wanted, rel=1e-4)}
     for lacking in ({"statistics": statistics, "score_names": ("rho",)}, {"score_names": ("tta_spread",)}):
-        p_tta, _, scores = TTA(SafetyPredictor(bundle), details=True, **lacking).run(camera(0))
+        p_tta, *_, scores = TTA(SafetyPredictor(bundle), details=True, **lacking).run(camera(0))
         assert p_tta and scores == {}
 
 
@@ -80,11 +81,6 @@ def test_nan_weights_give_no_prediction_instead_of_nan(bundle, camera, monkeypat
     assert predictor.run(camera(0)) == [] and TTA(predictor).run(camera(0)) == []
 
 
-def test_views_must_be_positive(bundle):
-    with pytest.raises(ConfigError, match="views must be >= 1, got 0"):
-        TTA(SafetyPredictor(bundle), views=0)
-
-
 def test_history_is_forgotten_where_a_new_sequence_starts(history_bundle, camera):
     predictor = SafetyPredictor(history_bundle)
     first = predictor.run(camera(0), 0.1)
@@ -102,7 +98,7 @@ def test_without_a_command_a_predictor_with_history_says_nothing(history_bundle,
 
 
 def test_a_gap_in_time_starts_the_history_again(history_bundle, camera, clock, intake):
-    tta = TTA(SafetyPredictor(history_bundle, intake), views=2)
+    tta = TTA(SafetyPredictor(history_bundle, intake), ScoreSettings(views=2))
     first = tta.run(camera(0), 0.1)
     clock.now += 0.6
     assert tta.run(camera(0), 0.1) == first
@@ -124,7 +120,7 @@ def test_a_net_that_fails_gives_no_prediction_and_is_told_once_a_drive(bundle, c
     assert predictor.run(camera(0)) == [] and len(caplog.records) == 2
 
 
-@pytest.mark.parametrize(("details", "nothing"), [(False, []), (True, ([], [], {}))])
+@pytest.mark.parametrize(("details", "nothing"), [(False, []), (True, ([], [], [], None, None, {}))])
 def test_tta_without_a_frame_or_with_a_net_that_fails_says_nothing(bundle, camera, monkeypatch, details, nothing):
     tta = TTA(SafetyPredictor(bundle), details=details)
     assert tta.run(None) == nothing and tta.run(camera(0)) != nothing
