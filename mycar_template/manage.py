@@ -117,12 +117,10 @@ def drive(cfg, aicc, model=None, model_type=None, laps=None, headless=False, fas
     V.add(DriveLog(tub_path, (lambda: simulator.lap_times) if simulator else tuple), inputs=[channels.CTE, channels.HIT])
     if simulator:
         V.add(SessionCut(writer.tub), inputs=[channels.HIT])
-    stopper = DriveStopper(V, laps, stop_at_wall=not aicc.sim_put_back)
-    V.add(stopper, inputs=[channels.LAP, channels.HIT])
+    V.add(DriveStopper(V, laps, stop_at_wall=not aicc.sim_put_back), inputs=[channels.LAP, channels.HIT])
 
-    stopper.listen()
     finished = V.start(rate_hz=AS_FAST_AS_POSSIBLE_HZ if fast else cfg.DRIVE_LOOP_HZ, max_loop_count=cfg.MAX_LOOPS)
-    return 0 if finished or stopper.requested else 1  # donkeycar prints a part's exception and returns nothing
+    return 0 if finished else 1  # donkeycar prints a part's exception and returns nothing
 
 
 def add_controls(V, cfg, headless, fast, use_joystick):

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "donkey_aicc"
 
 LAYERS = (
-    ("errors", "untrusted", "stored", "files", "progress", "channels", "resources", "limits", "plugins", "workers"),
+    ("errors", "untrusted", "stored", "files", "progress", "channels", "resources", "limits", "plugins", "watchdog", "workers"),
     ("nets", "faults"),
     ("scoring", "simulator", "web"),
     ("tubs", "alarm", "calibration"),

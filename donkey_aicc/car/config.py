@@ -69,6 +69,14 @@ class AiccConfig:
         "open", "who may look at the cockpit: everybody (open) or only with the token", choices=("open", "token")
     )
 
+    watchdog: bool = setting(True, "a process that brings a real car's motor to neutral if the drive loop dies or hangs")
+    web_silence_s: float = setting(
+        0.5,
+        "a web page's throttle falls to zero after so many seconds of silence; 0: never",
+        at_least=0.0,
+        at_most=60.0,
+    )
+
     bundle: str | None = setting(None, "models of the monitor: a folder or the name of a shipped bundle; None: no monitor")
     trusted_key: str | None = setting(None, "public key of donkey-aicc sign: only bundles signed with it drive; None: any bundle")
     scorer_threaded: bool = setting(True, "score in a thread; False: inside the drive loop, for drives faster than real time")

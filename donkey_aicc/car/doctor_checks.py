@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 PACKAGES = ("donkeycar", "numpy", "onnxruntime", "opencv-python-headless", "torch")
 LEAST_FREE_MB = 500
 USUAL_HZ = 20.0
+WATCHED = ("PWM_STEERING_THROTTLE", "I2C_SERVO", "DC_STEER_THROTTLE", "DC_TWO_WHEEL", "DC_TWO_WHEEL_L298N")
+WATCHED += ("SERVO_HBRIDGE_2PIN", "SERVO_HBRIDGE_3PIN", "MM1", "PIGPIO_PWM", "VESC")
 VIDEO, CONTROLLER = "/dev/video*", "/dev/input/js*"
 NO_CAMERA_NEEDED = ("MOCK", "IMAGE_LIST")
 NEEDS_PACKAGE = {"PICAM": "picamera2", "D435": "pyrealsense2", "OAKD": "depthai"}  # camera type -> what drives it
@@ -128,6 +130,19 @@ def check_tubs(folder: Path) -> Check:
         return Check("tub folder", False, f"{found}: {error}", "make it writable, or drive as another user")
     advice = "" if free_mb >= LEAST_FREE_MB else "delete old tubs: an hour of driving takes some hundred MB"
     return Check("tub folder", not advice, found, advice)
+
+
+def check_watchdog(cfg: Any, config: AiccConfig, simulated: bool) -> Check:
+    """Whether a second process can stop this drivetrain's motor. A drive says it once more, when it has tried."""
+    kind = str(getattr(cfg, "DRIVE_TRAIN_TYPE", "MOCK"))
+    if simulated or kind == "MOCK":
+        return Check("watchdog", True, "none needed: no motor")
+    if not config.watchdog:
+        return Check("watchdog", False, "AICC_WATCHDOG is False", "the motor keeps its last throttle if the program dies")
+    if kind in WATCHED:
+        return Check("watchdog", True, f"{kind}: neutral within 0.3 s when the drive loop dies, hangs or is stopped")
+    advice = "the motor keeps its last throttle if the program dies: use an ESC that stops by itself when the pulses do"
+    return Check("watchdog", False, f"{kind}: no other process can write to its motor", advice)
 
 
 def check_devices(cfg: Any, simulated: bool, look: Callable[[str], list[str]]) -> list[Check]:

@@ -36,6 +36,8 @@ from donkey_aicc.car.start_checks import (
     say_at_start,
 )
 from donkey_aicc.car.unity_wiring import add_unity
+from donkey_aicc.car.watchdog_wiring import add_watchdog
+from donkey_aicc.parts.drive_end import DriveEnd
 from donkey_aicc.parts.guarded_tub import GuardedTub
 from donkey_aicc.parts.safety_governor import CommandLimits
 from donkey_aicc.plugins import load_plugins
@@ -77,6 +79,8 @@ def add_aicc(
     add_unsafe_mark(car)
     add_fresh_laps(car, monitor)
     add_cockpit(car, injection, monitor)
+    V.add(DriveEnd(V))
+    add_watchdog(car)
     if monitor is not None:
         keep_models_out_of_garbage_collection()
     all_inputs, all_types = car.tub_channels(inputs, types)

@@ -91,7 +91,7 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
         "TemperedPilot",
     ]
     simulator += [*COMMANDS, *OUR_COMMANDS, "WorldModelScorer", "SequenceStart", "UnsafeMark"]
-    simulator += ["GuardedTub", "DriveLog", "SessionCut", "DriveStopper"]
+    simulator += ["DriveEnd", "GuardedTub", "DriveLog", "SessionCut", "DriveStopper"]
     # A fixed grade: a quick machine would take a higher one and stand ready to step down, with a part for each grade.
     ours = {"AICC_BUNDLE": "reference", "AICC_MARK_BUTTON": "w1", "AICC_GRADE": "light"}
     assert parts_of_a_drive(*FAST, **ours) == simulator
@@ -107,7 +107,16 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
         *COMMANDS,
         *OUR_COMMANDS,
     ]
-    assert found == [*expected, "WorldModelScorer", "UnsafeMark", "CockpitFeed", "GuardedTub", "DriveLog", "DriveStopper"]
+    assert found == [
+        *expected,
+        "WorldModelScorer",
+        "UnsafeMark",
+        "CockpitFeed",
+        "DriveEnd",
+        "GuardedTub",
+        "DriveLog",
+        "DriveStopper",
+    ]
 
 
 def test_injected_faults_are_seen_by_the_pilot_and_recorded(car):

@@ -1,7 +1,3 @@
-import os
-import signal
-
-import pytest
 from donkeycar.vehicle import Vehicle
 
 from donkey_aicc.parts.drive_stopper import DriveStopper
@@ -33,23 +29,6 @@ def test_stops_after_the_wanted_laps():
 
 def test_without_a_wish_it_never_stops():
     assert drive(DriveStopper, max_loop_count=50) == 50
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_loop_it_came_in(number):
-    class Signal:
-        def run(self):
-            os.kill(os.getpid(), number)
-
-    def stopper_of(vehicle):
-        stopper = DriveStopper(vehicle)
-        stopper.listen()
-        vehicle.add(Signal())
-        return stopper
-
-    before = signal.getsignal(number)
-    assert drive(stopper_of, max_loop_count=50) == 1
-    assert signal.getsignal(number) == before
 
 
 def test_a_wall_stops_the_car_only_when_wanted():
