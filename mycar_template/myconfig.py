@@ -67,6 +67,14 @@
 # "token": you need the token even to look.
 # AICC_WEB_VIEW = "open"
 
+# A web page's throttle (the cockpit's and donkeycar's own) falls to zero after so many seconds without a word of it. 0: never.
+# AICC_WEB_SILENCE_S = 0.5
+
+# ---- A real car's motor ---------------------------------------------------------------------------------------
+# A small process beside the drive loop brings the motor to neutral within 0.3 s when the loop dies, hangs or is stopped. The
+# start line says for which drivetrain it cannot.
+# AICC_WATCHDOG = True
+
 # ---- The monitor ----------------------------------------------------------------------------------------------
 # Folder of a trained bundle, or the name of a shipped one. None: the car drives without a monitor. The shipped bundle works only
 # in the embedded simulator, where it was trained; a real car needs a bundle trained on its own drives.

@@ -26,15 +26,17 @@ def add_cockpit(car: Assembly, injection: "InjectionControl | None", monitor: "M
     if app is None:
         return
     from donkey_aicc.web.drive_guard import guard_drive_page
+    from donkey_aicc.web.page_wheel import PageWheel
 
-    guard_drive_page(app, buttons_need_origin=not car.simulated)
+    wheel = PageWheel(app, silence_s=car.config.web_silence_s)
+    car.V.add(wheel)
+    guard_drive_page(app, buttons_need_origin=not car.simulated, heard=wheel.heard)
     if not car.config.cockpit:
         return
     from donkey_aicc.web.access import Access, announcement, own_address
     from donkey_aicc.web.cockpit_exchange import CockpitFeed
     from donkey_aicc.web.cockpit_hub import CockpitHub
     from donkey_aicc.web.cockpit_socket import add_cockpit_handlers
-    from donkey_aicc.web.page_wheel import PageWheel
 
     feed = CockpitFeed()
     with speaking_of("AICC_WEB_TOKEN"):
@@ -43,7 +45,6 @@ def add_cockpit(car: Assembly, injection: "InjectionControl | None", monitor: "M
     hub = CockpitHub(feed, access, about, _instruments(car, injection), _heat(car, monitor))
     mark = Hold(*_mark(car, lambda: hub.attended))
     hub.on_beat.append(mark.check)
-    wheel = PageWheel(app)
 
     def let_go() -> None:
         mark.let_go()
@@ -200,7 +201,6 @@ def _steering(car: Assembly, app: Any, wheel: "PageWheel") -> dict[str, Action]:
     writers = [entry for entry in car.V.parts if throttle in entry["outputs"] and throttle not in entry["inputs"]]
     if [entry["part"] for entry in writers] != [app]:
         return {}
-    car.V.add(wheel)
     return {"drive": wheel.steer}
 
 

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 PACKAGES = ("donkeycar", "numpy", "onnxruntime", "opencv-python-headless", "torch")
 LEAST_FREE_MB = 500
 USUAL_HZ = 20.0
-WATCHED = ("PWM_STEERING_THROTTLE", "I2C_SERVO", "DC_STEER_THROTTLE", "DC_TWO_WHEEL", "DC_TWO_WHEEL_L298N")
-WATCHED += ("SERVO_HBRIDGE_2PIN", "SERVO_HBRIDGE_3PIN", "MM1", "PIGPIO_PWM", "VESC")
+WATCHED = (  # drivetrains whose motors a second process can reach
+    *("PWM_STEERING_THROTTLE", "I2C_SERVO", "DC_STEER_THROTTLE", "DC_TWO_WHEEL", "DC_TWO_WHEEL_L298N"),
+    *("SERVO_HBRIDGE_2PIN", "SERVO_HBRIDGE_3PIN", "MM1", "PIGPIO_PWM", "VESC"),
+)
 VIDEO, CONTROLLER = "/dev/video*", "/dev/input/js*"
 NO_CAMERA_NEEDED = ("MOCK", "IMAGE_LIST")
 NEEDS_PACKAGE = {"PICAM": "picamera2", "D435": "pyrealsense2", "OAKD": "depthai"}  # camera type -> what drives it

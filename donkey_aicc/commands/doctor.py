@@ -28,6 +28,7 @@ def run(args: argparse.Namespace) -> int:
     checks = [doctor.check_versions(), car, *doctor.check_monitor(config, args.hz or float(cfg.DRIVE_LOOP_HZ), here)]
     checks += [
         doctor.check_tubs(Path(cfg.DATA_PATH)),
+        doctor.check_watchdog(cfg, config, here != REAL_CAR),
         *doctor.check_devices(cfg, here != REAL_CAR, _devices),
         doctor.check_drive_page(),
     ]

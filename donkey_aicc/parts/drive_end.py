@@ -38,7 +38,9 @@ class DriveEnd:
         self._controllers = [each for each in self._controllers if each["thread"].ident is not None]  # in a loop that was started
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
-                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # nohup and others keep theirs
+                before = signal.getsignal(number)
+                ours = getattr(before, "__func__", None) is DriveEnd._on_signal  # of a drive before
+                if ours or before in (signal.SIG_DFL, signal.default_int_handler):  # nohup and others keep theirs
                     self._former[number] = signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:

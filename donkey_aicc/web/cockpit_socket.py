@@ -20,6 +20,8 @@ from donkey_aicc.web.whole_page import LOOK, whole_page
 FOLDER = Path(__file__).resolve().parent / "cockpit"
 LARGEST_MESSAGE = 1024  # bytes that a page may send at once
 PER_S, BURST = 20.0, 40.0
+MOST_DROPPED = 200  # messages beyond that
+MOST_WRONG = 3  # tokens of one connection
 HELLO_S = 10.0  # to show the token when viewing needs it
 POLICY = 1008  # close code: against the rules
 TOO_MANY_VIEWERS = 4001
@@ -54,6 +56,7 @@ class CockpitSocket(WebSocketHandler):
         self.hub, self.controls = hub, controls
         self.may_control = self.wants_heat = self._sees = False
         self._rate = RateLimit(PER_S, BURST)
+        self._dropped = self._wrong = 0
 
     @property
     def max_message_size(self) -> int:
@@ -91,9 +94,8 @@ class CockpitSocket(WebSocketHandler):
         if not isinstance(given, dict):
             self.close(POLICY, "messages must be JSON objects")
             return
-        # The button that ends every fault is never too much.
-        if not self._rate.allows() and given.get("do") != "stop":
-            self._reply(given, False, "too many messages; wait a second")
+        if not self._rate.allows():
+            self._over_the_limit(given)
             return
         if "token" in given:
             self._take_token(given["token"])
@@ -102,9 +104,22 @@ class CockpitSocket(WebSocketHandler):
         if "do" in given:
             self._do(given)
 
+    def _over_the_limit(self, given: dict[str, Any]) -> None:
+        """Answered no more: answers cost, too. Only the button that ends every fault is never too much for who may press it."""
+        self._dropped += 1
+        if self.may_control and given.get("do") == "stop":
+            self._do(given)
+        elif self._dropped == 1:
+            self._reply(given, False, "too many messages; wait a second")
+        elif self._dropped > MOST_DROPPED:
+            self.close(POLICY, "too many messages")
+
     def _take_token(self, token: object) -> None:
-        if not self.hub.access.admits(token, str(self.request.remote_ip)):
+        if not self.hub.access.admits(token):
+            self._wrong += 1
             self._say({"refused": "this is not the token of this drive; open the link printed at its start"})
+            if self._wrong >= MOST_WRONG:
+                self.close(POLICY, "too many wrong tokens")
             return
         self.may_control = True
         self._let_see()

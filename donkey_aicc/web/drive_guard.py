@@ -9,17 +9,20 @@ import asyncio
 import contextlib
 import json
 import math
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from donkeycar.parts.web_controller.web import DriveAPI, VideoAPI, WebSocketCalibrateAPI, WebSocketDriveAPI
 from tornado.httpserver import HTTPServer
-from tornado.web import Application, stream_request_body
+from tornado.web import Application, HTTPError, stream_request_body
 
 from donkey_aicc.web.access import bounded_server, known_host, same_origin
 
 LARGEST_MESSAGE = 8192  # bytes
 MODES = ("user", "local_angle", "local")
 _MOST_BUTTONS = 32
+_MOST_VIDEOS = 4  # of one address
 _MOST_CONNECTIONS = 96  # twelve viewers with a video, a socket and what a browser keeps open for later
 
 
@@ -72,20 +75,32 @@ class _Calibrate(WebSocketCalibrateAPI):
 
 
 class _Video(VideoAPI):
-    """Ends when its viewer leaves."""
+    """Ends when its viewer leaves; only a few for each address, because every one draws its own pictures."""
+
+    _watching: Counter[str] = Counter()
+    _drawing: "asyncio.Future[None] | None" = None
 
     async def get(self) -> None:
+        here = str(self.request.remote_ip)
+        if self._watching[here] >= _MOST_VIDEOS:
+            raise HTTPError(429, reason="too many videos at this address")
+        self._watching[here] += 1
         self._drawing = asyncio.ensure_future(super().get())
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._drawing
+        try:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._drawing
+        finally:
+            self._watching[here] -= 1
 
     def on_connection_close(self) -> None:
-        self._drawing.cancel()
+        if self._drawing is not None:
+            self._drawing.cancel()
 
 
-def guard_drive_page(app: Application, buttons_need_origin: bool) -> None:
+def guard_drive_page(app: Application, buttons_need_origin: bool, heard: Callable[[], None] = lambda: None) -> None:
     """Stand before donkeycar's handlers, and serve them with bounds.
 
+    heard: called whenever a page has steered.
     buttons_need_origin: on a real car the page's buttons inject faults, so they count only when they come from a page that
     this very car has served.
     """
@@ -97,9 +112,15 @@ def guard_drive_page(app: Application, buttons_need_origin: bool) -> None:
 
     def allowed(request: Any, message: str | bytes) -> dict[str, Any]:
         """Nothing at all from a page of another site; a program, which names no page, drives as before."""
-        return checked(_parsed(message), trusts(request)) if same_origin(request.headers) else {}
+        found = checked(_parsed(message), trusts(request)) if same_origin(request.headers) else {}
+        if "angle" in found or "throttle" in found:
+            heard()
+        return found
 
     class GuardedSocket(WebSocketDriveAPI):
+        def check_origin(self, origin: str) -> bool:
+            return same_origin(self.request.headers)  # another site's page would also hear what donkeycar tells every page
+
         @property
         def max_message_size(self) -> int:
             return LARGEST_MESSAGE
@@ -109,6 +130,9 @@ def guard_drive_page(app: Application, buttons_need_origin: bool) -> None:
 
     @stream_request_body
     class GuardedDrive(DriveAPI):
+        def set_default_headers(self) -> None:
+            self.set_header("Content-Security-Policy", "frame-ancestors 'none'")  # who drives sees what he presses
+
         def prepare(self) -> None:
             self._body = b""
             if self.request.method == "POST":

@@ -7,6 +7,8 @@ from typing import Any
 
 from donkey_aicc.errors import AiccError
 
+SILENCE_S = 0.5  # pages that are held repeat themselves every tenth of a second
+
 
 class PageWheel:
     """Donkeycar part, nothing in, nothing out: it looks in every tick whether the page still speaks.
@@ -15,17 +17,20 @@ class PageWheel:
     loop does the looking, so that the car also stops when the web server hangs.
     """
 
-    SILENCE_S = 0.5
-
-    def __init__(self, app: Any, clock: Callable[[], float] = time.monotonic) -> None:
-        self._app, self._clock = app, clock
+    def __init__(self, app: Any, clock: Callable[[], float] = time.monotonic, *, silence_s: float = SILENCE_S) -> None:
+        """silence_s: after which the throttle falls to zero; 0: never."""
+        self._app, self._clock, self._silence_s = app, clock, silence_s or math.inf
         self._until: float | None = None
 
     def steer(self, given: Mapping[str, Any]) -> str:
         """{"angle": -1..1, "throttle": -1..1}; nothing is said to the page, ten times a second would be too much."""
         self._app.angle, self._app.throttle = _share(given, "angle"), _share(given, "throttle")
-        self._until = self._clock() + self.SILENCE_S
+        self.heard()
         return ""
+
+    def heard(self) -> None:
+        """Some page has steered just now: donkeycar's own leaves what it said last for good when it is closed."""
+        self._until = self._clock() + self._silence_s
 
     def let_go(self) -> None:
         if self._until is not None:

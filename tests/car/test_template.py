@@ -111,6 +111,7 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
         *expected,
         "WorldModelScorer",
         "UnsafeMark",
+        "PageWheel",
         "CockpitFeed",
         "DriveEnd",
         "GuardedTub",

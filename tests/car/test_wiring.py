@@ -125,7 +125,7 @@ def test_a_car_that_calls_its_steering_angle(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
-        ({}, "donkey_aicc: monitor off because AICC_BUNDLE is None; injection off\n"),
+        ({}, "donkey_aicc: monitor off because AICC_BUNDLE is None; injection off; no watchdog: no motor"),
         ({"DONKEY_GYM": True, "AICC_INJECT": "dark:2"}, "injection armed by the simulator, planned dark:2"),
         ({"AICC_INJECT_BUTTONS": True}, "injection off until armed by the web page or the cockpit, for 30 s at a time"),
         ({"AICC_INJECT_BUTTONS": True, "AICC_INJECT": "dark:2"}, "for 30 s at a time, planned dark:2"),

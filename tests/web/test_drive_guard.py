@@ -49,7 +49,11 @@ def over_socket(port, *messages, path="wsDrive", **headers):
         await asyncio.sleep(0.3)
         socket.close()
 
-    asyncio.run(talk())
+    try:
+        asyncio.run(talk())
+    except HTTPClientError as error:  # another site's page gets no socket at all
+        return error.code
+    return 101
 
 
 PRESS = {"buttons": {"w1": True}, "throttle": 0.3}
@@ -114,8 +118,7 @@ def test_an_error_does_not_tell_about_the_cars_files(car):
 
 def test_another_site_can_not_drive_through_the_calibration_page(car):
     app, port, _ = car
-    with pytest.raises(HTTPClientError, match="403"):
-        over_socket(port, '{"throttle": 0.5}', path="wsCalibrate", Origin="http://evil.example")
+    assert over_socket(port, '{"throttle": 0.5}', path="wsCalibrate", Origin="http://evil.example") == 403
     assert app.throttle == 0.0
 
 
@@ -188,3 +191,44 @@ def _is_cut(line):
     except ConnectionResetError:
         pass
     return True
+
+
+def test_another_sites_page_gets_no_socket_and_may_not_frame_the_page(car):
+    """It heard how many records there are, and could lay its own buttons over the page's."""
+    _, port, _ = car
+    assert over_socket(port, {"throttle": 0.5}, Origin="http://evil.example") == 403
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/drive", timeout=10) as page:
+        assert page.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+
+
+def test_whoever_steers_is_heard_and_nobody_else(monkeypatch):
+    import tornado.autoreload
+    from donkeycar.parts.web_controller.web import LocalWebController
+
+    from donkey_aicc.web.drive_guard import guard_drive_page
+
+    monkeypatch.setattr(tornado.autoreload, "start", lambda: None)
+    app, heard = LocalWebController(port=0), []
+    guard_drive_page(app, buttons_need_origin=False, heard=lambda: heard.append(1))
+    with running(app) as port:
+        post(port, {"drive_mode": "local"})
+        assert not heard
+        post(port, {"angle": 0.0, "throttle": 0.4})
+        over_socket(port, {"throttle": 0.4})
+        assert len(heard) == 2 and app.throttle == 0.4
+
+
+def test_a_few_videos_of_one_address_and_no_more(car):
+    """110 of them delayed another's picture by 8 s."""
+    app, port, _ = car
+    app.img_arr = None
+    open_ones = [socket.create_connection(("127.0.0.1", port)) for _ in range(8)]
+    answers = []
+    for each in open_ones:
+        each.settimeout(10)
+        each.sendall(b"GET /video HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    for each in open_ones[4:]:
+        answers.append(each.recv(64).split(b"\r\n")[0])
+    for each in open_ones:
+        each.close()
+    assert sum(b"429" in answer for answer in answers) == 4, answers

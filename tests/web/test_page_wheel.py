@@ -53,6 +53,25 @@ def test_what_donkeycars_own_page_steers_is_left_alone(car, wheel):
     assert said(car) == (0.2, 0.4)
 
 
+def test_donkeycars_page_is_heard_and_falls_silent_too(car, wheel):
+    """It left the user's throttle at .6 when it was closed."""
+    car.angle, car.throttle = 0.2, 0.6
+    wheel.heard()
+    car.now += 0.51
+    wheel.run()
+    assert said(car) == (0.0, 0.0)
+
+
+def test_the_silence_can_be_set_and_switched_off(car):
+    for silence_s, held in ((0.2, 0.0), (0.0, 0.6)):
+        wheel = PageWheel(car, lambda: car.now, silence_s=silence_s)
+        car.throttle = 0.6
+        wheel.heard()
+        car.now += 0.3
+        wheel.run()
+        assert car.throttle == held
+
+
 @pytest.mark.parametrize("wrong", [None, "1", True, float("nan"), float("inf"), 1.01, [0.1]])
 def test_nonsense_moves_nothing(car, wheel, wrong):
     for given in ({"angle": wrong, "throttle": 0.5}, {"angle": 0.5, "throttle": wrong}):
