@@ -10,7 +10,7 @@ from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import Manifest, read_manifest
 from donkey_aicc.nets.trained_nets import Nets, load_nets, save_bundle
-from tests.nets.rewriting import rewrite_weights
+from tests.nets.rewriting import edit_manifest, rewrite_weights
 
 HORIZONS = [1, 5, 10]
 
@@ -26,12 +26,6 @@ def folder(nets, tmp_path):
     manifest = Manifest(horizons=HORIZONS, action_stats={"mean": [0.0, 0.3], "std": [0.2, 0.05]}, tau=0.4)
     save_bundle(tmp_path / "mine", nets, manifest)
     return tmp_path / "mine"
-
-
-def edit_manifest(folder, **values):
-    path = folder / "manifest.json"
-    stored = json.loads(path.read_text()) | values
-    path.write_text(json.dumps(stored | {"meaning": Manifest(**stored).fingerprint}))  # as somebody who knows how it is made
 
 
 def test_comes_back_as_it_was_saved(nets, folder):
