@@ -1,4 +1,4 @@
-"""How good warnings are on drives that nobody fitted anything on.
+"""How good warnings are on held-out drives.
 
 Hazard and alarm per condition and as a table; and how early low confidence warns of a departure, and how often for nothing.
 """

@@ -163,7 +163,7 @@ def _check_statistics(statistics: ScoreStatistics) -> None:
         ) from error
 
 
-MOST_WAITING = 3  # more than that, and the scorer jumps to the newest: scores of the past help nobody
+MOST_WAITING = 3  # more than that, and the scorer jumps to the newest: stale scores are useless
 WINDOW_S = 3.0  # over which frames are counted
 KEEPS_UP = 0.9  # scored share of the frames from which on nobody need know
 STEP_DOWN_AFTER_S = 4.0  # too slow for so long: the next lower grade

@@ -1,4 +1,4 @@
-"""The promise: how often the alarm is wrong on nominal drives that nobody has seen."""
+"""The promise: how often the alarm is wrong on held-out nominal drives."""
 
 import math
 
