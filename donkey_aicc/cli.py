@@ -31,6 +31,7 @@ COMMANDS = {
     "evaluate": "measure a calibrated bundle on nominal and anomalous drives and write the report",
     "sim-server": "the embedded simulator for gym-donkeycar and donkeycar, behind the Unity simulator's protocol",
     "export-dataset": "drives as a LeRobotDataset (Parquet and MP4), with our scores, labels and confidence",
+    "trials": "many short drives of several agents, with and without faults, in tables with intervals",
     "replay": "look at a recorded drive again: what happened and why, on a page or in a file to share",
 }
 

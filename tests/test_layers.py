@@ -17,7 +17,7 @@ LAYERS = (
     ("scoring", "simulator", "web"),
     ("tubs", "alarm", "calibration"),
     ("overhead", "labelling", "training", "evaluation", "parts", "replay"),
-    ("car", "demo", "gym", "sim_server"),
+    ("car", "demo", "gym", "sim_server", "trials"),
     ("commands", "cli", "__main__"),
 )
 # Within a layer only these: importer -> imported.
@@ -31,6 +31,7 @@ SIBLINGS = {
     "calibration": {"alarm", "tubs"},
     "demo": {"car"},
     "gym": {"car"},
+    "trials": {"car"},
     "__main__": {"cli"},
 }
 LAYER_OF = {name: number for number, names in enumerate(LAYERS, start=1) for name in names}

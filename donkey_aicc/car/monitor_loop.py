@@ -57,9 +57,11 @@ class MonitorLoop:
         return dict(zip(names, self._vehicle.mem.get(names), strict=True))
 
     def reset(self) -> None:
-        """The car was put somewhere else: sequence, alarm and governor begin anew."""
+        """Another drive: nothing of the last one goes into it."""
+        self._vehicle.mem.d.clear()
+        self._vehicle.mem[channels.CLEAN_IMAGE] = None
         for entry in self._vehicle.parts:
             part = entry["part"]
-            begin = getattr(part, "reset", None) or getattr(part, "shutdown", None)
+            begin = getattr(part, "shutdown", None) or getattr(part, "reset", None)
             if begin is not None:
                 begin()

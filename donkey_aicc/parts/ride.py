@@ -8,6 +8,7 @@ import numpy as np
 from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.parts.anomaly_injector import AnomalyInjector
 from donkey_aicc.parts.injection_control import InjectionControl
+from donkey_aicc.simulator.driving import LastWord
 from donkey_aicc.simulator.world import Observation, World
 
 _PILOT = "local"
@@ -21,6 +22,7 @@ class Ride:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.last_word: LastWord | None = None  # between the faults of the command and the wheels, as a governor stands
         self.begin()
 
     def begin(self, faults: str | None = None, *, pose: Any = None, seed: int | None = None, fault_seed: int = 0) -> np.ndarray:
@@ -37,6 +39,8 @@ class Ride:
         """One tick of the world; returns what the driver sees after it."""
         if self._command is not None:
             steering, throttle, self.fault, _, _ = self._command.run(steering, throttle, _PILOT)
+        if self.last_word is not None:
+            steering, throttle = self.last_word(self.image, (steering, throttle))
         self.sent = (steering, throttle)
         return self._see(self.world.step(steering, throttle))
 

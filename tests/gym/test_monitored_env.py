@@ -84,12 +84,15 @@ def test_it_says_what_the_car_says_of_the_same_frames(bundle, tmp_path):
 
 def test_a_governor_has_the_last_word_and_a_reset_begins_anew(bundle):
     env = ours.MonitoredEnv(Stranger(), bundle, frame=lambda seen: seen["eye"], governor="stop")
+    told = []
     for _ in range(2):
         env.reset(seed=3)
         said = [env.step(np.array([0.1, 0.6], np.float32))[4] for _ in range(45)]
+        told.append([{name: row[name] for name in SAID} for row in said])
         throttles = [float(action[1]) for action in env.unwrapped.got]
         assert throttles[20] == pytest.approx(0.6) and throttles[-1] == 0.0 and env.unwrapped.got[0].dtype == np.float32
         assert said[20][channels.ALARM] == "none" and said[-1][channels.ACTION] == "stopped"
+    assert told[0] == told[1], "nothing of an episode goes into the next"
 
 
 def test_our_own_environment_needs_no_words(bundle):

@@ -1,0 +1,1 @@
+"""Trials as a laboratory runs them: many short drives from random places, and what came of them in tables."""

@@ -1,0 +1,155 @@
+"""A campaign of trials: planned once, gone on with where it stopped, and told in three tables."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.faults.fault import parse_schedule
+from donkey_aicc.files import read_json, sha256_of, write_atomic, write_json
+from donkey_aicc.nets.manifest import CALIBRATOR, MANIFEST
+from donkey_aicc.progress import progress
+from donkey_aicc.scoring.parallel import cluster_client
+from donkey_aicc.simulator.tracks import make_track
+from donkey_aicc.trials.one_trial import FRAME_COLUMNS, Trial, run_trial
+from donkey_aicc.workers import in_workers
+
+PLAN, PARTS, TRIALS, FRAMES, SUMMARY = "plan.json", "parts", "trials.csv", "frames.csv", "summary.md"
+_DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """n trials of every agent under every fault; the numbers 0 to n - 1 start alike everywhere."""
+
+    agents: tuple[str, ...]
+    faults: tuple[str, ...]  # '' is nominal
+    n: int
+    track: str = "loop"
+    seed: int = 0
+    frames: int = 600
+    bundle: str | None = None
+    grade: str = "full"
+    governor: str = "off"
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("--n", self.n, 1), ("--frames", self.frames, 1), ("--seed", self.seed, 0)):
+            if value < least:
+                raise ConfigError(f"{name} must be >= {least}, got {value}")
+        if self.governor != "off" and self.bundle is None:
+            raise ConfigError(f"--governor {self.governor} needs a monitor: give --bundle")
+        make_track(self.track)
+        for faults in self.faults:
+            parse_schedule(faults or None)
+
+    def trials(self) -> list[Trial]:
+        shared = (self.track, self.seed, self.frames, self.bundle, self.grade, self.governor)
+        return [Trial(agent, faults, i, *shared) for agent in self.agents for faults in self.faults for i in range(self.n)]
+
+
+def run_campaign(campaign: Campaign, out: str | Path, workers: int = 1, cluster: str | None = None) -> Path:
+    """Drive what is missing, then write the tables; returns where the summary is. A part appears when it is complete."""
+    out = Path(out)
+    files = [Path(agent) for agent in campaign.agents] + [Path(campaign.bundle or "") / name for name in (MANIFEST, CALIBRATOR)]
+    digests = {str(file): sha256_of(file) for file in files if file.is_file()}
+    plan = json.loads(json.dumps({**asdict(campaign), "files": digests}))
+    if (out / PLAN).exists() and (known := read_json(out / PLAN, "choose another folder")) != plan:
+        other = ", ".join(name for name in plan if known.get(name) != plan[name])
+        raise AiccError(f"{out} holds trials of another plan ({other} differ): choose another folder for --out")
+    write_json(out / PLAN, plan)
+    trials = campaign.trials()
+    parts = [out / PARTS / f"{number:05d}.json" for number in range(len(trials))]
+    missing = [(trial, part) for trial, part in zip(trials, parts, strict=True) if not part.exists()]
+    for _ in progress(_done(missing, workers, cluster), "driving trials", total=len(missing), unit="trial"):
+        pass
+    return _tell(out, parts)
+
+
+def _done(missing: Sequence[tuple[Trial, Path]], workers: int, cluster: str | None) -> Iterator[None]:
+    if cluster is not None:
+        with cluster_client(cluster) as client:
+            from distributed import as_completed
+
+            places = {client.submit(run_trial, trial, pure=False): part for trial, part in missing}
+            for future in as_completed(places, loop=client.loop):
+                _keep(places[future], future.result())
+                yield
+    elif workers > 1 and len(missing) > 1:
+        yield from in_workers(_drive, missing, workers)
+    else:
+        for trial, part in missing:
+            _drive(trial, part)
+            yield
+
+
+def _drive(trial: Trial, part: Path) -> None:
+    _keep(part, run_trial(trial))
+
+
+def _keep(part: Path, found: tuple[dict[str, Any], list[list[Any]]]) -> None:
+    write_json(part, {"trial": found[0], "frames": found[1]})
+
+
+def _tell(out: Path, parts: Sequence[Path]) -> Path:
+    told = [read_json(part, f"delete it and run again: {part}") for part in parts]
+    rows = [{"trial": number, **part["trial"]} for number, part in enumerate(told)]
+    frames = ([number, *frame] for number, part in enumerate(told) for frame in part["frames"])
+    write_atomic(out / TRIALS, _table(list(rows[0]), (row.values() for row in rows)))
+    write_atomic(out / FRAMES, _table(["trial", *FRAME_COLUMNS], frames))
+    write_atomic(out / SUMMARY, summary(rows))
+    return out / SUMMARY
+
+
+def _table(names: Sequence[str], rows: Iterator[Any]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+_HEAD = ("agent", "faults", "trials", "laps", "left the lane", "danger said before", "by, s", "danger without leaving", "stopped")
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A line per agent and fault: shares with Wilson intervals, means and medians with those of trials drawn anew (95 %)."""
+    lines = [_line(_HEAD), _line(["---"] * len(_HEAD))]
+    for agent, faults in dict.fromkeys((row["agent"], row["faults"]) for row in rows):
+        own = [row for row in rows if (row["agent"], row["faults"]) == (agent, faults)]
+        left = [row for row in own if row["left_lane_s"] != ""]
+        calm = [row for row in own if row["left_lane_s"] == ""]
+        warned = [row for row in left if row["danger_s"] != "" and row["danger_s"] <= row["left_lane_s"]]
+        cells = [agent, faults or "none", str(len(own)), _interval([row["laps"] for row in own], np.mean)]
+        cells += [_share(len(left), len(own)), _share(len(warned), len(left))]
+        cells.append(_interval([row["left_lane_s"] - row["danger_s"] for row in warned], np.median))
+        cells.append(_share(sum(row["danger_s"] != "" for row in calm), len(calm)))
+        cells.append(_share(sum(row["stopped_s"] != "" for row in own), len(own)))
+        lines.append(_line(cells))
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _share(hits: int, count: int) -> str:
+    if not count:
+        return "-"
+    low, high = stats.binomtest(hits, count).proportion_ci(method="wilson")
+    return f"{hits} of {count} ({low:.2f}-{high:.2f})"
+
+
+def _interval(values: Sequence[float], middle: Any) -> str:
+    if not values:
+        return "-"
+    known = np.array(values, dtype=float)
+    draws = middle(np.random.default_rng(0).choice(known, (_DRAWS, len(known))), axis=1)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return f"{middle(known):.2f} ({low:.2f}-{high:.2f})"
