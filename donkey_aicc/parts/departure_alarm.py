@@ -32,7 +32,8 @@ class DepartureAlarm:
         first_lap_is_normal: bool = False,
     ) -> None:
         """memory: of earlier drives. first_lap_is_normal: the driver says so in advance, and it sets today's nominal."""
-        self._stream = AlarmStream(model, horizons)
+        self._new_stream = lambda: AlarmStream(model, horizons)
+        self._stream = self._new_stream()
         self._memory, self._recentre_due = memory, first_lap_is_normal
         if memory is not None and (recalled := memory.recall(self._stream)):
             logger.info("the alarm is %s, as you told it", recalled)
@@ -86,5 +87,5 @@ class DepartureAlarm:
         self._stream.reset()
 
     def shutdown(self) -> None:
-        """Nothing of this drive goes into the next, what the driver said about false alarms apart."""
-        self.reset()
+        """Nothing of this drive goes into the next, but for what a memory keeps."""
+        self._stream = self._new_stream()
