@@ -41,6 +41,6 @@ def run(args: argparse.Namespace) -> int:
     faults = tuple("" if text == "none" else text for text in args.faults or ["none"])
     bundle = None if args.bundle is None else str(bundle_path(args.bundle).resolve())
     campaign = Campaign(agents, faults, args.n, args.track, args.seed, args.frames, bundle, args.grade, args.governor)
-    told = run_campaign(campaign, args.out, args.workers, args.cluster)
+    told = run_campaign(campaign, args.out, args.cluster or args.workers)
     print(told.read_text(encoding="utf-8") + f"tables in {Path(args.out)}: trials.csv, frames.csv, summary.md")
     return 0

@@ -16,10 +16,9 @@ from donkey_aicc.faults.fault import parse_schedule
 from donkey_aicc.files import read_json, sha256_of, write_atomic, write_json
 from donkey_aicc.nets.manifest import CALIBRATOR, MANIFEST
 from donkey_aicc.progress import progress
-from donkey_aicc.scoring.parallel import cluster_client
 from donkey_aicc.simulator.tracks import make_track
 from donkey_aicc.trials.one_trial import FRAME_COLUMNS, Trial, run_trial
-from donkey_aicc.workers import in_workers
+from donkey_aicc.workers import Workers, team_of
 
 PLAN, PARTS, TRIALS, FRAMES, SUMMARY = "plan.json", "parts", "trials.csv", "frames.csv", "summary.md"
 _DRAWS = 2000
@@ -54,8 +53,11 @@ class Campaign:
         return [Trial(agent, faults, i, *shared) for agent in self.agents for faults in self.faults for i in range(self.n)]
 
 
-def run_campaign(campaign: Campaign, out: str | Path, workers: int = 1, cluster: str | None = None) -> Path:
-    """Drive what is missing, then write the tables; returns where the summary is. A part appears when it is complete."""
+def run_campaign(campaign: Campaign, out: str | Path, workers: Workers = 1) -> Path:
+    """Drive what is missing, then write the tables; returns where the summary is. A part appears when it is complete.
+
+    workers: processes, or the address of a Dask cluster, which must find bundle and models at the same places.
+    """
     out = Path(out)
     files = [Path(agent) for agent in campaign.agents] + [Path(campaign.bundle or "") / name for name in (MANIFEST, CALIBRATOR)]
     digests = {str(file): sha256_of(file) for file in files if file.is_file()}
@@ -67,34 +69,17 @@ def run_campaign(campaign: Campaign, out: str | Path, workers: int = 1, cluster:
     trials = campaign.trials()
     parts = [out / PARTS / f"{number:05d}.json" for number in range(len(trials))]
     missing = [(trial, part) for trial, part in zip(trials, parts, strict=True) if not part.exists()]
-    for _ in progress(_done(missing, workers, cluster), "driving trials", total=len(missing), unit="trial"):
-        pass
+    with team_of(workers) as team:
+        done = team.for_tasks(max(1, len(missing))).run(_drive, missing)
+        for part, found in progress(done, "driving trials", total=len(missing), unit="trial"):
+            write_json(part, found)
     return _tell(out, parts)
 
 
-def _done(missing: Sequence[tuple[Trial, Path]], workers: int, cluster: str | None) -> Iterator[None]:
-    if cluster is not None:
-        with cluster_client(cluster) as client:
-            from distributed import as_completed
-
-            places = {client.submit(run_trial, trial, pure=False): part for trial, part in missing}
-            for future in as_completed(places, loop=client.loop):
-                _keep(places[future], future.result())
-                yield
-    elif workers > 1 and len(missing) > 1:
-        yield from in_workers(_drive, missing, workers)
-    else:
-        for trial, part in missing:
-            _drive(trial, part)
-            yield
-
-
-def _drive(trial: Trial, part: Path) -> None:
-    _keep(part, run_trial(trial))
-
-
-def _keep(part: Path, found: tuple[dict[str, Any], list[list[Any]]]) -> None:
-    write_json(part, {"trial": found[0], "frames": found[1]})
+def _drive(trial: Trial, part: Path) -> tuple[Path, dict[str, Any]]:
+    """In a worker, whose disk may be another one."""
+    row, frames = run_trial(trial)
+    return part, {"trial": row, "frames": frames}
 
 
 def _tell(out: Path, parts: Sequence[Path]) -> Path:
