@@ -74,9 +74,10 @@ def test_doubt_takes_nothing_away_from_a_danger(alarm, model):
     assert alarm.run(dark, P, {}, "doubtful: late")[1:] == ("danger", "the picture is much darker than in training")
 
 
-def test_nothing_makes_it_raise(alarm):
-    for rubbish in ((["x"] * len(SIGN_NAMES), "p", 3, 4, "old"), ([1.0], None, None, 7, None), (object(), object())):
-        assert alarm.run(*rubbish)[1] in ("none", "watch")
+def test_nothing_makes_it_raise_and_what_it_cannot_judge_is_a_danger(alarm):
+    for rubbish in ((["x"] * len(SIGN_NAMES), "p", 3, "ok"), (object(), object())):
+        assert alarm.run(*rubbish)[1:] == ("danger", "the monitor is blind (the alarm failed)")
+    assert alarm.run([1.0], None, None, "ok")[1] == "none"
 
 
 def test_what_the_driver_said_counts_in_the_next_drive(model, tmp_path, caplog):
