@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from donkey_aicc.labelling.answers import GivenAnswers
+    from donkey_aicc.labelling.footage import Footage
     from donkey_aicc.labelling.session import LabelSession
     from donkey_aicc.nets.bundle import Bundle
 
@@ -26,6 +27,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--colours", metavar="JSON", help="no page: label by the floor colours of this file, as the page writes it"
     )
+    parser.add_argument(
+        "--line",
+        nargs="?",
+        const="",
+        metavar="RANGE",
+        help="no page: cte in pixels from a line on the floor; its colour is proposed, or given as hue from-to of 180, least "
+        "saturation and brightness, such as 18-36,90,90, or as the file that an earlier run wrote",
+    )
+    parser.add_argument(
+        "--zero", metavar="COLUMN", help="with --line: column of 160 where cte is 0, or `usual` for a border line"
+    )
+    parser.add_argument("--lane-half-width", type=float, metavar="PX", help="with --line: |cte| beyond it has left the lane")
     parser.add_argument("--compare", metavar="CSV", help="no page: say how well the labels agree with these")
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to serve at (default: this machine only; 0.0.0.0 for a phone)"
@@ -45,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
     footage = Footage.load(args.tubs, args.cache_dir)
     tub = next(iter(footage.folders.values())).resolve()
     out = Path(args.out) if args.out else tub.with_name(f"{tub.name}_labels.csv")
+    if args.line is not None:
+        return _label_line(args, footage, out)
     given = read_given(args.answers, footage) if args.answers else None
     reference = read_given(args.compare, footage) if args.compare else None
     others = [bundle_features(footage.drives, bundle)] if bundle else []
@@ -84,8 +99,53 @@ def _check(args: argparse.Namespace) -> None:
         value = getattr(args, name)
         if value is not None and value < 1:
             raise ConfigError(f"--{name} must be >= 1, got {value}")
+    for name in ("zero", "lane_half_width"):
+        if getattr(args, name) is not None and args.line is None:
+            raise ConfigError(f"--{name.replace('_', '-')} needs --line")
+    if args.lane_half_width is not None and not args.lane_half_width > 0:
+        raise ConfigError(f"--lane-half-width must be > 0 pixels, got {args.lane_half_width}")
     if args.questions is not None and args.answers is None:
         raise ConfigError("--questions needs --answers, the table that answers them")
+
+
+def _label_line(args: argparse.Namespace, footage: "Footage", out: Path) -> int:
+    """cte from a line; its colour and contact sheets stand beside the label file."""
+    import numpy as np
+
+    from donkey_aicc.labelling import line_labels
+    from donkey_aicc.labelling.line_colour import LineColour
+    from donkey_aicc.labelling.pictures import jpeg
+    from donkey_aicc.labelling.session import refuse_inside_tub
+
+    refuse_inside_tub(out, footage)
+    if not args.line:
+        colour = line_labels.proposed(footage)
+    else:
+        colour = LineColour.load(args.line) if Path(args.line).is_file() else LineColour.parse(args.line)
+    line = line_labels.find_line(footage, colour, None if args.zero in (None, "usual") else _column(args.zero))
+    if args.zero == "usual":
+        line = line_labels.Line(line.column, line.certainty, line_labels.usual_column(line))
+    line_labels.write_line_labels(out, footage, line, args.lane_half_width)
+    colour.save(out.with_name(f"{out.stem}_line.json"))
+    sheets = [out.with_name(f"{out.stem}_{kind}.jpg") for kind in ("lost", "unsure", "sure")]
+    for path in sheets:
+        path.write_bytes(jpeg(np.ascontiguousarray(line_labels.contact_sheet(footage, line, colour, path.stem.split("_")[-1]))))
+    print(line_labels.summary_of(line, colour))
+    if args.compare:
+        print(line_labels.compare_lines(line, footage, args.compare))
+    print(
+        f"wrote {out}; look at {', '.join(path.name for path in sheets)}; colour: {out.stem}_line.json (--line FILE uses it again)"
+    )
+    return 0
+
+
+def _column(text: str) -> float:
+    from donkey_aicc.errors import ConfigError
+
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(f"--zero must be a column of 160, or `usual`, got {text!r}") from None
 
 
 def _take(session: "LabelSession", given: "GivenAnswers", questions: int | None) -> None:
