@@ -35,9 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="no page: cte in pixels from a line on the floor; its colour is proposed, or given as hue from-to of 180, least "
         "saturation and brightness, such as 18-36,90,90, or as the file that an earlier run wrote",
     )
-    parser.add_argument(
-        "--zero", metavar="COLUMN", help="with --line: column of 160 where cte is 0, or `usual` for a border line"
-    )
+    parser.add_argument("--zero", metavar="COLUMN", help="with --line: column of 160 where cte is 0; `usual` for a border line")
     parser.add_argument("--lane-half-width", type=float, metavar="PX", help="with --line: |cte| beyond it has left the lane")
     parser.add_argument("--compare", metavar="CSV", help="no page: say how well the labels agree with these")
     parser.add_argument(
@@ -133,9 +131,7 @@ def _label_line(args: argparse.Namespace, footage: "Footage", out: Path) -> int:
     print(line_labels.summary_of(line, colour))
     if args.compare:
         print(line_labels.compare_lines(line, footage, args.compare))
-    print(
-        f"wrote {out}; look at {', '.join(path.name for path in sheets)}; colour: {out.stem}_line.json (--line FILE uses it again)"
-    )
+    print(f"wrote {out}; look at {', '.join(path.name for path in sheets)}; the colour for --line is in {out.stem}_line.json")
     return 0
 
 
