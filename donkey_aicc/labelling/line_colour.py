@@ -133,4 +133,4 @@ def propose_colour(bands: Sequence[np.ndarray]) -> LineColour:
     near = (np.abs(picks[:, 0].astype(int) - int(typical[0])) <= LEAST_REACH // 2) & (picks[:, 1] >= 0.8 * typical[1])
     rgb = cv2.cvtColor(picks[near][None], cv2.COLOR_HSV2RGB)[0]
     light = float(np.median([brightness_of(hsv) for hsv in every]))
-    return LineColour.of_picks([tuple(int(v) for v in each) for each in rgb], light)
+    return LineColour.of_picks([(int(red), int(green), int(blue)) for red, green, blue in rgb], light)
