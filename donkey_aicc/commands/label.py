@@ -112,8 +112,8 @@ def _label_line(args: argparse.Namespace, footage: "Footage", out: Path) -> int:
 
     from donkey_aicc.labelling import line_labels
     from donkey_aicc.labelling.line_colour import LineColour
-    from donkey_aicc.labelling.pictures import jpeg
     from donkey_aicc.labelling.session import refuse_inside_tub
+    from donkey_aicc.labelling.stored_pictures import jpeg
 
     refuse_inside_tub(out, footage)
     if not args.line:

@@ -10,9 +10,9 @@ import numpy as np
 from donkey_aicc.errors import AiccError, one_of
 from donkey_aicc.labelling.answers import CLASSES, CORRECTED, STRETCH, Answer
 from donkey_aicc.labelling.floor_colours import KINDS, FloorColours, colour_at
-from donkey_aicc.labelling.pictures import CLIP, CLIP_COLUMNS, Pictures
 from donkey_aicc.labelling.proposal import NO_LABEL
 from donkey_aicc.labelling.session import LabelSession, doubts
+from donkey_aicc.labelling.stored_pictures import CLIP, CLIP_COLUMNS, Pictures
 from donkey_aicc.web.page_server import Blob, Page, Query, number
 
 FOLDER = Path(__file__).resolve().parent / "page"

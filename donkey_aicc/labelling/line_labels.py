@@ -12,7 +12,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.files import write_atomic
 from donkey_aicc.labelling.footage import Footage
 from donkey_aicc.labelling.line_colour import LEAST_PIXELS, THIN, WIDTH, LineColour, band_of, propose_colour
-from donkey_aicc.labelling.pictures import Pictures
+from donkey_aicc.labelling.stored_pictures import Pictures
 from donkey_aicc.tubs.near_duplicates import standing_frames
 from donkey_aicc.untrusted import read_table
 

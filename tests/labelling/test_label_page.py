@@ -19,7 +19,7 @@ def page(make_session, monkeypatch, footage):
         def image_paths(self):
             return []
 
-    monkeypatch.setattr("donkey_aicc.labelling.pictures.read_tub", lambda folder: Contents())
+    monkeypatch.setattr("donkey_aicc.labelling.stored_pictures.read_tub", lambda folder: Contents())
     session = make_session()
     with served(label_page(session)) as address:
         yield address, session
