@@ -12,7 +12,15 @@ present = {package: folder for package, folder in SHIPPED.items() if (HERE / fol
 version = re.search(r'^__version__ = "(.+)"$', (HERE / "donkey_aicc/__init__.py").read_text(encoding="utf-8"), re.MULTILINE)[1]
 
 # A car needs none of these: what it drives with runs on ONNX Runtime.
-TRAIN = ["torch>=2.3,<3", "scikit-learn>=1.4", "matplotlib>=3.8", "joblib>=1.3", "jinja2>=3.1", "imageio-ffmpeg>=0.5"]
+TRAIN = [
+    "torch>=2.3,<3",
+    "scipy>=1.11",
+    "scikit-learn>=1.4",
+    "matplotlib>=3.8",
+    "joblib>=1.3",
+    "jinja2>=3.1",
+    "imageio-ffmpeg>=0.5",
+]
 # Parquet and video. pyarrow from 21 on needs numpy 2.
 LEROBOT = ["pyarrow>=14,<21; python_version < '3.12'", "pyarrow>=21; python_version >= '3.12'", "imageio-ffmpeg>=0.5"]
 SIGN = ["pynacl>=1.5,<2"]
@@ -46,7 +54,6 @@ setup(
     install_requires=[
         "donkeycar>=5.3",
         "numpy>=1.26",
-        "scipy>=1.11",
         "opencv-python-headless>=4.8",
         "pillow>=10",
         "safetensors>=0.4",

@@ -35,7 +35,7 @@ COMMANDS = {
     "replay": "look at a recorded drive again: what happened and why, on a page or in a file to share",
 }
 
-OFFLINE_ONLY = ("torch", "sklearn", "matplotlib", "joblib")  # a car does without them
+OFFLINE_ONLY = ("torch", "scipy", "sklearn", "matplotlib", "joblib")  # a car does without them
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def main(argv: Sequence[str] | None = None, program: Program = DONKEY_AICC) -> i
         print(one_line(f"{program.name} {args.command}: {error}"), file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:
-        if error.name not in OFFLINE_ONLY:
+        if str(error.name).partition(".")[0] not in OFFLINE_ONLY:
             raise
         print(f"{program.name} {args.command} needs {error.name}: pip install 'donkey_aicc[train]'", file=sys.stderr)
         return 2

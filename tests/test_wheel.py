@@ -91,7 +91,7 @@ def test_a_car_can_be_made_from_the_wheel(installed, tmp_path):
 
 
 LOOPS = 300
-NOT_ON_A_CAR = {"torch", "scikit-learn", "matplotlib", "onnx"}
+NOT_ON_A_CAR = {"torch", "scipy", "scikit-learn", "matplotlib", "onnx"}
 SAME = ("aicc/rho", "aicc/delta", "aicc/p_tta", "aicc/confidence")
 
 

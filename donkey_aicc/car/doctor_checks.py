@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.scoring.settings import ScoreSettings
 
-PACKAGES = ("donkeycar", "numpy", "onnxruntime", "opencv-python-headless", "torch")
+PACKAGES = ("donkeycar", "numpy", "onnxruntime", "torch")
+OPENCVS = tuple(f"opencv-{more}python{screen}" for more in ("", "contrib-") for screen in ("", "-headless"))
 LEAST_FREE_MB = 500
 USUAL_HZ = 20.0
 WATCHED = (  # drivetrains whose motors a second process can reach
@@ -54,7 +55,10 @@ def check_versions() -> Check:
             found.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             found.append(f"no {name}")
-    advice = "nothing can run the nets: pip install onnxruntime" if "no onnxruntime" in found else ""
+    eyes = [f"{name} {each.version}" for name in OPENCVS for each in importlib.metadata.distributions(name=name)]
+    found += eyes or ["no OpenCV"]
+    advice = f"{' and '.join(eyes)} write into one folder: uninstall all, then install one again" if len(eyes) > 1 else ""
+    advice = "nothing can run the nets: pip install onnxruntime" if "no onnxruntime" in found else advice
     advice = "there is nothing to drive with: pip install donkeycar" if "no donkeycar" in found else advice
     return Check("versions", sys.version_info >= (3, 11) and not advice, ", ".join(found), advice)
 

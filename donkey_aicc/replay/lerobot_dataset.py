@@ -115,8 +115,8 @@ class DatasetWriter:
 
     def _write_rows(self, columns: dict[str, np.ndarray], path: Path) -> None:
         def column(values: np.ndarray) -> Any:
-            if values.ndim == 1:
-                return self._pa.array(values)
+            if values.ndim == 1 or values.shape[1] == 1:  # readers want a row of one number as the number
+                return self._pa.array(values.reshape(-1))
             return self._pa.FixedSizeListArray.from_arrays(self._pa.array(values.reshape(-1)), values.shape[1])
 
         self._parquet.write_table(self._pa.table({name: column(values) for name, values in columns.items()}), path)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+
+from donkey_aicc.simulator.closed_curves import ClosedSpline
 
 SPACING_M = 0.02
 ARENA_MARGIN_M = 0.9  # floor between the lane's edge and the wall
@@ -103,7 +104,7 @@ def build_track(name: str, waypoints: np.ndarray, half_width_m: float) -> Track:
     """A track through (K, 2) waypoints in driving order: one closed cubic spline, resampled evenly."""
     closed = np.vstack([waypoints, waypoints[:1]])
     chord = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(closed, axis=0).T))])
-    spline = CubicSpline(chord, closed, bc_type="periodic")
+    spline = ClosedSpline(chord, closed)
     dense = np.linspace(0.0, chord[-1], 20 * len(closed) + 1)
     arc = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(spline(dense), axis=0).T))])
     length_m = round(float(arc[-1]), _DIGITS)

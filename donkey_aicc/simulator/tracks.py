@@ -4,9 +4,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.simulator.closed_curves import smoothed
 from donkey_aicc.simulator.track import CLEARANCE_M, Track, build_track
 from donkey_aicc.simulator.vehicle import VehicleConfig
 
@@ -98,7 +98,7 @@ def _rounded(corners: np.ndarray, radius_m: float) -> np.ndarray:
     start = 0.6 * pieces[0][-1] + 0.4 * pieces[1][0]
     outline = np.vstack([start[None], *pieces[1:], pieces[0]])
     fine = _evenly(outline, 0.01)
-    smooth = gaussian_filter1d(fine, _EASE_M / 0.01, axis=0, mode="wrap")
+    smooth = smoothed(fine, _EASE_M / 0.01)
     return _evenly(smooth, _WAYPOINT_M)
 
 

@@ -42,14 +42,12 @@ def find_lap(drives: Sequence[Drive]) -> Lap | None:
             own = seen[row + seen < len(drive)]
             total[: len(own)] += cells[row + own] @ cells[row]
             count[: len(own)] += 1
-    from scipy.ndimage import median_filter as running_median  # heavy
-
     known = count >= 0.2 * count.max(initial=1.0)
     if known.sum() < 10:
         return None
     likeness = np.convolve(total[known] / count[known], np.ones(7) / 7, "same")
     if len(likeness) > 2 * BASELINE:  # the likeness falls slowly with time, laps rise above that
-        likeness = likeness - running_median(likeness, size=2 * BASELINE + 1, mode="nearest")
+        likeness = likeness - _running_median(likeness, BASELINE)
     away = likeness - np.median(likeness)
     wobble = 1.4826 * np.median(np.abs(away)) + 1e-3
     peaks = [
@@ -63,6 +61,12 @@ def find_lap(drives: Sequence[Drive]) -> Lap | None:
     first = next(place for place in peaks if away[place] >= NEARLY * highest)
     frames = int(lags[known][first])
     return Lap(frames, frames * frame_s)
+
+
+def _running_median(values: np.ndarray, reach: int) -> np.ndarray:
+    """Of each value with `reach` neighbours on both sides; the first and last value go on beyond the ends."""
+    around = np.lib.stride_tricks.sliding_window_view(np.pad(values, reach, mode="edge"), 2 * reach + 1)
+    return np.median(around, axis=-1)
 
 
 def lap_starts(drive: Drive, frames: int) -> list[int]:

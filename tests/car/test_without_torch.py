@@ -16,7 +16,7 @@ from tests.monitor_under_test import SETTINGS, add_calibrator, make_bundle
 LOOPS = 300
 DRIVE = """
 import json, sys
-for name in ("torch", "sklearn", "matplotlib", "joblib", "onnx", "scipy"):  # scipy is there, but would take 40 MB
+for name in ("torch", "sklearn", "matplotlib", "joblib", "onnx", "scipy"):
     sys.modules[name] = None  # importing it raises ImportError
 from types import SimpleNamespace
 import numpy as np

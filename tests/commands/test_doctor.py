@@ -1,11 +1,13 @@
 """doctor: what is wrong is named, with what to do. A missing donkeycar is one more problem, so these tests need it."""
 
 import json
+from types import SimpleNamespace
 
 import donkeycar  # noqa: F401
 import pytest
 
 from donkey_aicc import cli
+from donkey_aicc.car import doctor_checks
 from donkey_aicc.car.doctor_checks import check_devices
 from donkey_aicc.car.install_parts import create_car
 from tests.car_under_test import write_settings
@@ -88,3 +90,13 @@ def test_devices_that_the_settings_ask_for():
     assert not camera.ok and not controller.ok and "WEBCAM" in camera.advice and "JOYSTICK" in controller.advice
     camera, controller = check_devices(Cfg, False, lambda pattern: [pattern.replace("*", "0")])
     assert (camera.ok, camera.found, controller.found) == (True, "/dev/video0", "/dev/input/js0")
+
+
+def test_two_opencvs_in_one_folder_are_told(monkeypatch):
+    found = {"opencv-contrib-python": "4.9.0", "opencv-python-headless": "4.11.0"}
+    listed = lambda name: [SimpleNamespace(version=found[name])] if name in found else []  # noqa: E731
+    monkeypatch.setattr(doctor_checks.importlib.metadata, "distributions", listed)
+    check = doctor_checks.check_versions()
+    assert not check.ok and "opencv-python-headless 4.11.0 and opencv-contrib-python 4.9.0 write into one folder" in check.advice
+    del found["opencv-contrib-python"]
+    assert doctor_checks.check_versions().ok
