@@ -18,7 +18,6 @@ from donkey_aicc.labelling.footage import Footage
 REACH = 0.7  # width of the kernel, in typical distances between two frames
 STRENGTH = 100.0  # how far single answers are followed
 MOST_ANCHORS = 600  # answered frames that span the kernel
-RIDGE = 1e-6
 ROWS = 4096
 
 
@@ -27,29 +26,23 @@ class QuickClassifier:
 
     def __init__(self, features: np.ndarray, classes: np.ndarray, count: int) -> None:
         """features: (n, D) of the answered frames; classes: (n,) int, two of them at least; count: C."""
+        from sklearn.kernel_approximation import Nystroem
         from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
 
-        picked = np.linspace(0, len(features) - 1, min(len(features), MOST_ANCHORS)).astype(int)
-        self._anchors = np.asarray(features[picked], dtype=np.float64)
-        self._squared = np.square(self._anchors).sum(axis=1)
-        self._width = REACH * typical_distance(features)
+        width, anchors = REACH * typical_distance(features), min(len(features), MOST_ANCHORS)
+        kernel = Nystroem(gamma=0.5 / width**2, n_components=anchors, random_state=0)
         self._count = count
-        values, vectors = np.linalg.eigh(self._kernel(self._anchors) + RIDGE * np.eye(len(picked)))
-        self._root = vectors / np.sqrt(np.maximum(values, RIDGE))
-        self._regression: Any = LogisticRegression(C=STRENGTH, max_iter=300, tol=1e-3)
-        self._regression.fit(self._kernel(np.asarray(features, dtype=np.float64)) @ self._root, classes)
+        self._fitted: Any = make_pipeline(kernel, LogisticRegression(C=STRENGTH, max_iter=300, tol=1e-3))
+        self._fitted.fit(np.asarray(features, dtype=np.float64), classes)
 
     def probabilities(self, features: np.ndarray) -> np.ndarray:
         """(N, C) float64."""
         found = np.zeros((len(features), self._count))
         for at in range(0, len(features), ROWS):
-            rows = self._kernel(np.asarray(features[at : at + ROWS], dtype=np.float64)) @ self._root
-            found[at : at + ROWS, self._regression.classes_] = self._regression.predict_proba(rows)
+            rows = np.asarray(features[at : at + ROWS], dtype=np.float64)
+            found[at : at + ROWS, self._fitted.classes_] = self._fitted.predict_proba(rows)
         return found
-
-    def _kernel(self, rows: np.ndarray) -> np.ndarray:
-        squared = np.square(rows).sum(axis=1)[:, None] + self._squared - 2.0 * rows @ self._anchors.T
-        return np.asarray(np.exp(-np.maximum(squared, 0.0) / (2.0 * self._width**2)))
 
 
 def typical_distance(features: np.ndarray) -> float:
