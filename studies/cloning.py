@@ -23,7 +23,7 @@ from donkey_aicc.simulator.driving import PILOT_MODE, Marshal, drive
 from donkey_aicc.simulator.record_drives import TubRecording
 from donkey_aicc.simulator.world import Observation, World
 from donkey_aicc.training.frames import FramePool
-from donkey_aicc.training.trainer import Fitted, Run, Task, fit
+from donkey_aicc.training.trainer import FittedNet, Task, TrainingRun, fit
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.splits import carve_validation
 
@@ -80,7 +80,9 @@ class PilotTask(Task):
         return ((self.net(images) - commands).square() * self._weights).mean()
 
 
-def train_pilot(net: PilotNet, train: Sequence[Drive], validation: Sequence[Drive], recipe: PilotRecipe, run: Run) -> Fitted:
+def train_pilot(
+    net: PilotNet, train: Sequence[Drive], validation: Sequence[Drive], recipe: PilotRecipe, run: TrainingRun
+) -> FittedNet:
     """Fit the net in place; it ends with the weights of the epoch that did best on the validation sequences."""
     return fit(PilotTask(net, train, validation, recipe, run.device), run)
 
@@ -222,7 +224,7 @@ def teach(school: School, work: Path, device: str = "cpu") -> "tuple[PilotNet, l
         tubs += [lesson.path for lesson in lessons]
         sequences = load_drives(tubs, tau=None, min_length=20, must_be_usable=False).drives
         train, validation = split_for_cloning(sequences, school.seed)
-        run = Run(work=work / f"round_{number}", seed=school.seed, device=torch.device(device), resume=True)
+        run = TrainingRun(work=work / f"round_{number}", seed=school.seed, device=torch.device(device), resume=True)
         fitted = train_pilot(net, train, validation, PilotRecipe(epochs=epochs), run)
         loss = fitted.history[fitted.best_epoch - 1]["loss"]
         print(f"round {number}: {sum(map(len, sequences))} frames, {departures} departures, validation loss {loss:.5f}")

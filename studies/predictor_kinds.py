@@ -23,7 +23,7 @@ from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.pipeline import data_fingerprint
 from donkey_aicc.training.presets import SafetySettings
 from donkey_aicc.training.train_camera_nets import Past, SafetyTask, pool_labels, safety_logits
-from donkey_aicc.training.trainer import Run, fit
+from donkey_aicc.training.trainer import TrainingRun, fit
 from donkey_aicc.training.warnings_and_pictures import require_labels
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.split_units import choose_method
@@ -90,7 +90,7 @@ def trained_logits(
     task = SafetyTask(net, FramePool(train), FramePool(validation), HORIZONS, settings, device, past)
     work.mkdir(parents=True, exist_ok=True)
     made_with = {"data": data_fingerprint(train), "seed": seed, "lags": list(lags), **asdict(settings)}
-    fit(task, Run(work, seed, device, resume=True, made_with=made_with))
+    fit(task, TrainingRun(work, seed, device, resume=True, made_with=made_with))
     return safety_logits(net, FramePool(held_out), device, past).numpy()
 
 

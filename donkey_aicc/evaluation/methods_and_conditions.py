@@ -123,14 +123,14 @@ _MATCHED = {HEATED_TO_OURS: OURS}  # control -> the method whose nominal error i
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedMethods:
     """Calibrators of one split; a row that could not be fitted has a reason instead."""
 
     calibrators: dict[str, Calibrator]
     failed: dict[str, str]
 
 
-def fit_methods(calibration: ScoreTable, pool: Pool, nominal: Condition, nominal_scores: Scores) -> Fitted:
+def fit_methods(calibration: ScoreTable, pool: Pool, nominal: Condition, nominal_scores: Scores) -> FittedMethods:
     """Fit every row; the uniform controls get the nominal test error of the method they are compared with as a gift."""
     calibrators: dict[str, Calibrator] = {}
     failed: dict[str, str] = {}
@@ -149,7 +149,7 @@ def fit_methods(calibration: ScoreTable, pool: Pool, nominal: Condition, nominal
             calibrators[name] = _heated(name, calibrators[target], calibration, nominal, nominal_scores)
         except AiccError as error:
             failed[name] = str(error)
-    return Fitted(calibrators, failed)
+    return FittedMethods(calibrators, failed)
 
 
 def _heated(

@@ -8,7 +8,7 @@ import numpy as np
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.pool import build_pool, of_sources
 from donkey_aicc.evaluation import metrics
-from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Condition, Fitted, fit_methods
+from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Condition, FittedMethods, fit_methods
 from donkey_aicc.evaluation.metrics import Measured, bin_sums, ece_of_sums, horizon_average, per_horizon
 from donkey_aicc.evaluation.score_quality import ood_auroc
 from donkey_aicc.evaluation.smooth_calibration import PARTS, augrc, residual_sums, score_parts, smooth_ece_of_sums
@@ -122,11 +122,11 @@ def nll_sums(confidence: np.ndarray, labels: np.ndarray, number: np.ndarray, gro
     return found
 
 
-def _weights(fitted: Fitted) -> dict[str, dict[str, float]]:
+def _weights(fitted: FittedMethods) -> dict[str, dict[str, float]]:
     return {name: c.shown_weights() for name, c in fitted.calibrators.items() if c.shown_weights()}
 
 
-def _temperatures(fitted: Fitted) -> dict[str, dict[int, float]]:
+def _temperatures(fitted: FittedMethods) -> dict[str, dict[int, float]]:
     found: dict[str, dict[int, float]] = {}
     for name in ("temperature", "tta"):
         if name in fitted.calibrators:

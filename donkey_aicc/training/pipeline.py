@@ -22,7 +22,7 @@ from donkey_aicc.training.distributed import Workers, choose_device, workers
 from donkey_aicc.training.exact_resume import saving_on_interrupt
 from donkey_aicc.training.presets import Preset
 from donkey_aicc.training.stages import Sides, Stages
-from donkey_aicc.training.trainer import Run
+from donkey_aicc.training.trainer import TrainingRun
 from donkey_aicc.training.warnings_and_pictures import Curves, calibration_warnings, data_warnings, require_labels
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.near_duplicates import Dropped
@@ -121,7 +121,7 @@ def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes:
         plan.data["start"] = {name: start.manifest.files[name]["sha256"] for name in ("vae.safetensors", "dynamics.safetensors")}
     curves = Curves(plan.work, {stage: values["epochs"] for stage, values in settings.items()})
     fingerprint = data_fingerprint(sides.all())
-    run = Run(
+    run = TrainingRun(
         work=plan.work,
         seed=plan.seed,
         device=device,

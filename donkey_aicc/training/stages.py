@@ -28,7 +28,7 @@ from donkey_aicc.training.train_camera_nets import (
     safety_logits,
 )
 from donkey_aicc.training.train_dynamics import DynamicsTask, LatentPool, dynamics_gate, roll_out, spread_starts
-from donkey_aicc.training.trainer import Fitted, Run, Task, fit
+from donkey_aicc.training.trainer import FittedNet, Task, TrainingRun, fit
 from donkey_aicc.training.warnings_and_pictures import reconstruction_sheet, rollout_sheet, vae_warnings
 from donkey_aicc.tubs.drive import Drive
 
@@ -77,7 +77,7 @@ class Sides:
 
 
 @dataclass(frozen=True)
-class Measured:
+class HeldOutMetrics:
     metrics: dict[str, Any]
     gate: dict[str, Any]
 
@@ -91,7 +91,7 @@ class Stages:
         preset: Preset,
         horizons: tuple[int, ...],
         stats: ActionStats,
-        run: Run,
+        run: TrainingRun,
         start: Nets | None = None,  # whose world model is trained further
     ) -> None:
         self.start = start
@@ -141,7 +141,7 @@ class Stages:
         """First weights from a seed of the stage's own: the stages before have drawn a number that a resumed run does not."""
         torch.manual_seed(derived_seed(self.run.seed, "weights", stage) % 2**32)
 
-    def measure(self, context: int) -> Measured:
+    def measure(self, context: int) -> HeldOutMetrics:
         """Validation figures chose the epochs; the test figures were never looked at before."""
         mean = self.latents.latents.mean(dim=0)
         test = self._encoded(self.test, "encoding test frames")
@@ -156,7 +156,7 @@ class Stages:
                 "dynamics": dynamics_gate(self.dynamics, test, mean, context, self.device),
             },
         }
-        return Measured(metrics, dynamics_gate(self.dynamics, self.held_out, mean, context, self.device))
+        return HeldOutMetrics(metrics, dynamics_gate(self.dynamics, self.held_out, mean, context, self.device))
 
     def draw(self, context: int) -> None:
         """Contact sheets in the work folder."""
@@ -164,7 +164,7 @@ class Stages:
         shown = min(context, self.preset.dynamics.context)
         rollout_sheet(self.run.work / "rollout.png", self.vae, self.dynamics, self.held_out, shown, self.device)
 
-    def _fit(self, task: Task, sections: Sequence[str], **more: Any) -> Fitted:
+    def _fit(self, task: Task, sections: Sequence[str], **more: Any) -> FittedNet:
         """A stage may be resumed only with the settings of everything it was made from."""
         settings = {
             f"{section}.{name}": value for section in sections for name, value in asdict(getattr(self.preset, section)).items()

@@ -73,7 +73,7 @@ class Task(ABC):
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainingRun:
     """Where and how a training runs; shared by all stages."""
 
     work: Path  # checkpoints and curves
@@ -89,14 +89,14 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedNet:
     """One row per epoch in `history`; the net holds the weights of `best_epoch` (counted from 1)."""
 
     history: list[dict[str, float]]
     best_epoch: int
 
 
-def fit(task: Task, run: Run) -> Fitted:
+def fit(task: Task, run: TrainingRun) -> FittedNet:
     """Train the task's net in place; on return it holds the weights of the best epoch, in evaluation mode."""
     loop = _Loop(task, run)
     loop.start()
@@ -106,7 +106,7 @@ def fit(task: Task, run: Run) -> Fitted:
 
 
 class _Loop:
-    def __init__(self, task: Task, run: Run) -> None:
+    def __init__(self, task: Task, run: TrainingRun) -> None:
         if not task.examples():
             raise AiccError(f"{task.name}: there is not one training example; check the tubs with: donkey-aicc check")
         self.task, self.run = task, run
@@ -195,12 +195,12 @@ class _Loop:
         if self.run.workers.is_main:
             save_checkpoint(self.run.checkpoint(self.task.name), self.task.net, self.optimiser, self.best, self.position)
 
-    def finish(self) -> Fitted:
+    def finish(self) -> FittedNet:
         if self.run.workers.is_main:
             self.task.net.load_state_dict(self.best)
         self.run.workers.copy_from_main(self.task.net)
         self.task.net.eval()
-        return Fitted(self.position.history, self.position.best_epoch)
+        return FittedNet(self.position.history, self.position.best_epoch)
 
 
 def _copied(net: nn.Module) -> dict[str, Tensor]:

@@ -26,7 +26,7 @@ BLOCKS_OF_A_SMALL_SIDE = 4
 
 
 @dataclass(frozen=True)
-class Method:
+class SplitMethod:
     """How to cut, and what must lie between two sides of one session."""
 
     mode: str
@@ -34,32 +34,32 @@ class Method:
     lap: int = 0  # frames of a usual lap, which a block holds whole; 0: none was found
 
 
-def choose_method(sequences: Sequence[Drive], mode: str = AUTO, guard_s: float = GUARD_S, context: int = CONTEXT) -> Method:
+def choose_method(sequences: Sequence[Drive], mode: str = AUTO, guard_s: float = GUARD_S, context: int = CONTEXT) -> SplitMethod:
     """The mode asked for, or the strictest that this data allows; the guard is never shorter than the context."""
     one_of("split", mode, MODES)
     if not 0 <= guard_s < float("inf"):
         raise ConfigError(f"the guard must be a number of seconds >= 0, got {guard_s}")
     guard_s = max(guard_s, context * _frame_s(sequences))
     if mode not in (AUTO, BLOCK):
-        return Method(mode, guard_s)
+        return SplitMethod(mode, guard_s)
     sessions: dict[tuple[str, str], int] = {}
     for sequence in sequences:
         sessions[sequence.session_key] = sessions.get(sequence.session_key, 0) + len(sequence)
     largest = max(sessions.values(), default=0)
     if mode == AUTO and sum(frames >= SCRAP * largest for frames in sessions.values()) >= FEWEST_SESSIONS:
-        return Method(SESSION, guard_s)
+        return SplitMethod(SESSION, guard_s)
     frames = np.array([sum(len(one) for one in unit) for unit in _stretches(sequences, guard_s)])
     far_apart = (frames >= FULL_LENGTH).sum() >= FEWEST_STRETCHES and frames.max() <= LARGEST_STRETCH * frames.sum()
     if mode == AUTO and far_apart:
-        return Method(GAP, guard_s)
+        return SplitMethod(GAP, guard_s)
     lap = find_lap(sequences)
-    return Method(BLOCK, guard_s, lap.frames if lap else 0)
+    return SplitMethod(BLOCK, guard_s, lap.frames if lap else 0)
 
 
 Unit = list[Drive]
 
 
-def units_of(sequences: Sequence[Drive], method: Method, smallest: float) -> dict[tuple[str, str, int], Unit]:
+def units_of(sequences: Sequence[Drive], method: SplitMethod, smallest: float) -> dict[tuple[str, str, int], Unit]:
     """What goes to one side as a whole."""
     if method.mode == SESSION:
         sessions: dict[tuple[str, str, int], Unit] = {}

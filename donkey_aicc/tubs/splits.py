@@ -13,7 +13,7 @@ import numpy as np
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.tubs.drive import FULL_LENGTH, Drive
 from donkey_aicc.tubs.near_duplicates import Dropped, keep_apart
-from donkey_aicc.tubs.split_units import BLOCK, GAP, GUARD_S, SESSION, SHORTEST_BLOCK, Method, joined, units_of
+from donkey_aicc.tubs.split_units import BLOCK, GAP, GUARD_S, SESSION, SHORTEST_BLOCK, SplitMethod, joined, units_of
 
 SIDES = ("train", "calibration", "test")
 SHARES = (0.68, 0.16, 0.16)
@@ -27,7 +27,7 @@ class Split:
     train: list[Drive]
     calibration: list[Drive]
     test: list[Drive]
-    method: Method = Method(SESSION, GUARD_S)
+    method: SplitMethod = SplitMethod(SESSION, GUARD_S)
     dropped: Dropped = field(default_factory=Dropped)
 
     def __post_init__(self) -> None:
@@ -44,14 +44,14 @@ def split_sequences(
     sequences: Sequence[Drive],
     seed: int,
     shares: tuple[float, float, float] = SHARES,
-    method: Method | None = None,
+    method: SplitMethod | None = None,
 ) -> Split:
     """Deal sessions, stretches or blocks out so that the frame counts come near the shares; the order of `sequences` is
     irrelevant. Without a method: by whole sessions.
     """
     if len(shares) != 3 or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
         raise ConfigError(f"split shares must be three numbers > 0 that add up to 1, got {shares}")
-    method = method or Method(SESSION, GUARD_S)
+    method = method or SplitMethod(SESSION, GUARD_S)
     (train, calibration, test), dropped = _deal(
         sequences, seed, shares, method, "splitting into train, calibration and test", SIDES
     )
@@ -59,24 +59,24 @@ def split_sequences(
 
 
 def carve_validation(
-    train: Sequence[Drive], seed: int, share: float = VALIDATION_SHARE, method: Method | None = None
+    train: Sequence[Drive], seed: int, share: float = VALIDATION_SHARE, method: SplitMethod | None = None
 ) -> tuple[list[Drive], list[Drive], Dropped]:
     """Take validation sequences out of the training share in the same way: (rest, validation, what it cost)."""
     if not 0 < share < 1:
         raise ConfigError(f"validation share must be between 0 and 1, got {share}")
-    method = method or Method(SESSION, GUARD_S)
+    method = method or SplitMethod(SESSION, GUARD_S)
     if method.mode == GAP and _scorable_units(train, method, share) < 2:  # one long stretch: scraps validate nothing, so cut it
-        method = Method(BLOCK, method.guard_s, method.lap)
+        method = SplitMethod(BLOCK, method.guard_s, method.lap)
     purpose = "taking validation out of the training share"
     (rest, validation), dropped = _deal(train, seed, (1 - share, share), method, purpose, ("train", "validation"))
     return rest, validation, dropped
 
 
-def _scorable_units(sequences: Sequence[Drive], method: Method, smallest: float) -> int:
+def _scorable_units(sequences: Sequence[Drive], method: SplitMethod, smallest: float) -> int:
     return sum(sum(map(len, unit)) >= FULL_LENGTH for unit in units_of(sequences, method, smallest).values())
 
 
-def describe_split(method: Method, dropped: Dropped, frames: int) -> str:
+def describe_split(method: SplitMethod, dropped: Dropped, frames: int) -> str:
     """One line for people: how it was cut and what that cost."""
     ways = {
         SESSION: "by whole tub sessions",
@@ -89,7 +89,7 @@ def describe_split(method: Method, dropped: Dropped, frames: int) -> str:
     return f"split {method.mode}: {ways[method.mode]}; {cost}"
 
 
-def split_record(sides: dict[str, list[Drive]], method: Method, dropped: Dropped) -> dict[str, Any]:
+def split_record(sides: dict[str, list[Drive]], method: SplitMethod, dropped: Dropped) -> dict[str, Any]:
     """For the manifest: enough to cut the same parts out of the same tubs again (see `drives_by_id`)."""
     parts = {drive.id: [int(drive.indices[0]), int(drive.indices[-1])] for side in sides.values() for drive in side}
     lost = {"guard": dropped.guard, "near_duplicates": dropped.duplicates}
@@ -113,7 +113,7 @@ def drives_by_id(sequences: Sequence[Drive], wanted: Sequence[str], record: dict
 
 
 def _deal(
-    sequences: Sequence[Drive], seed: int, shares: tuple[float, ...], method: Method, purpose: str, names: tuple[str, ...]
+    sequences: Sequence[Drive], seed: int, shares: tuple[float, ...], method: SplitMethod, purpose: str, names: tuple[str, ...]
 ) -> tuple[list[list[Drive]], Dropped]:
     """One unit to each side first, then each next one to the side that misses most frames; then sides are kept apart."""
     units = units_of(sequences, method, min(shares))
@@ -146,7 +146,7 @@ def _deal(
     return kept[::-1], dropped
 
 
-def _too_few(purpose: str, sequences: Sequence[Drive], units: int, needed: int, method: Method) -> str:
+def _too_few(purpose: str, sequences: Sequence[Drive], units: int, needed: int, method: SplitMethod) -> str:
     have = f"got {len(sequences)} sequences from {units}"
     if method.mode == SESSION:
         return (

@@ -59,7 +59,7 @@ def _from_tubs(args: argparse.Namespace, work: Path):
     import torch
 
     from donkey_aicc.nets.camera_nets import PilotNet
-    from donkey_aicc.training.trainer import Run
+    from donkey_aicc.training.trainer import TrainingRun
     from donkey_aicc.tubs.load import load_drives
     from studies.cloning import PilotRecipe, split_for_cloning, train_pilot
 
@@ -68,7 +68,7 @@ def _from_tubs(args: argparse.Namespace, work: Path):
     torch.manual_seed(args.seed)
     net = PilotNet()
     recipe = PilotRecipe(epochs=args.epochs)
-    fitted = train_pilot(net, train, validation, recipe, Run(work=work, seed=args.seed, device=torch.device("cpu")))
+    fitted = train_pilot(net, train, validation, recipe, TrainingRun(work=work, seed=args.seed, device=torch.device("cpu")))
     best = fitted.history[fitted.best_epoch - 1]
     print(f"best epoch {fitted.best_epoch} of {recipe.epochs}: validation loss {best['loss']:.5f}")
     frames = sum(len(sequence) for sequence in loaded.drives)

@@ -59,7 +59,7 @@ class Outcome:
 
 
 @dataclass
-class Run:
+class GovernedDrive:
     """Where this process is: the case it drives, and what it has noted for every governor that is still in it."""
 
     case: Case
@@ -85,7 +85,7 @@ def drive_seed(
     """
     world = world_at_start(nominal.track, nominal.seed)
     driver = nominal_driver(world.track, pilot, nominal.seed)
-    run = Run(nominal, nominal_frames, _fresh(car))
+    run = GovernedDrive(nominal, nominal_frames, _fresh(car))
 
     def fault_of(episode: int) -> Fault | None:
         case = run.case
@@ -111,7 +111,7 @@ def drive_seed(
             waiting = [] if run.case.protocol or run.is_child else [case for case in faulty if case.begin > number]
             for case in waiting:
                 if case.begin == number + 1 and not fork():
-                    run = Run(case, frames, _fresh(car), run.path[:], is_child=True)
+                    run = GovernedDrive(case, frames, _fresh(car), run.path[:], is_child=True)
                     if car is not None:
                         car.sit_down()
                     break
@@ -148,7 +148,7 @@ def _fresh(car: GovernedCar | None) -> dict[str, Outcome]:
     return {name: Outcome() for name in (*(() if car is None else car.governors), OFF)}
 
 
-def _note(run: Run, tick: Tick, number: int, half_width_m: float, car: GovernedCar | None) -> bool:
+def _note(run: GovernedDrive, tick: Tick, number: int, half_width_m: float, car: GovernedCar | None) -> bool:
     """Whether the drive is over: the car was put back, or a governor has brought it to a halt."""
     seen, at = tick.observation, number - run.case.begin
     last = run.path[-1] if run.path else None

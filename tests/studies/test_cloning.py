@@ -7,7 +7,7 @@ from donkey_aicc.nets.camera_nets import PilotNet
 from donkey_aicc.simulator.drivers import Expert
 from donkey_aicc.simulator.driving import drive
 from donkey_aicc.simulator.world import World
-from donkey_aicc.training.trainer import Run
+from donkey_aicc.training.trainer import TrainingRun
 from donkey_aicc.tubs.drive import make_drive
 from studies.cloning import MixedDriver, PilotRecipe, School, plan_lessons, split_for_cloning, teach, train_pilot
 
@@ -27,7 +27,7 @@ def test_pilot_learns_which_way_to_steer(tmp_path):
     torch.manual_seed(0)
     net = PilotNet()
     train, validation = split_for_cloning([bright_side_sequence(name) for name in "abcd"], seed=0)
-    run = Run(work=tmp_path, seed=0, device=torch.device("cpu"))
+    run = TrainingRun(work=tmp_path, seed=0, device=torch.device("cpu"))
     fitted = train_pilot(net, train, validation, PilotRecipe(epochs=6, batch=32), run)
     losses = [row["loss"] for row in fitted.history]
     assert min(losses) < 0.25 * losses[0] or min(losses) < 0.02

@@ -10,7 +10,7 @@ from donkey_aicc.training.exact_resume import Position, load_checkpoint, save_ch
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.presets import PRESETS
 from donkey_aicc.training.train_camera_nets import Past, SafetyTask, auroc_per_horizon, masked_bce, pool_labels
-from donkey_aicc.training.trainer import Run, fit
+from donkey_aicc.training.trainer import TrainingRun, fit
 
 CPU = torch.device("cpu")
 
@@ -77,12 +77,12 @@ def test_a_training_that_is_stopped_after_every_epoch_ends_with_the_same_weights
         raise KeyboardInterrupt
 
     whole = task()
-    fit(whole, Run(tmp_path / "whole", seed=5, device=CPU))
+    fit(whole, TrainingRun(tmp_path / "whole", seed=5, device=CPU))
     for _ in range(recipe.epochs):
         with contextlib.suppress(KeyboardInterrupt):
-            fit(task(), Run(tmp_path / "stopped", seed=5, device=CPU, resume=True, after_epoch=stop))
+            fit(task(), TrainingRun(tmp_path / "stopped", seed=5, device=CPU, resume=True, after_epoch=stop))
     resumed = task()
-    fit(resumed, Run(tmp_path / "stopped", seed=5, device=CPU, resume=True))
+    fit(resumed, TrainingRun(tmp_path / "stopped", seed=5, device=CPU, resume=True))
     expected = whole.net.state_dict()
     assert all(torch.equal(value, expected[name]) for name, value in resumed.net.state_dict().items())
 

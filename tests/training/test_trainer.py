@@ -14,7 +14,7 @@ from torch import nn
 from donkey_aicc.errors import AiccError
 from donkey_aicc.training.exact_resume import saving_on_interrupt, stop_requested
 from donkey_aicc.training.presets import SafetySettings
-from donkey_aicc.training.trainer import Run, Task, fit
+from donkey_aicc.training.trainer import Task, TrainingRun, fit
 
 
 class Line(Task):
@@ -44,8 +44,8 @@ class Line(Task):
         return {"loss": float((self.net(self.x) - 3 * self.x.sum(dim=1, keepdim=True)).square().mean())}
 
 
-def run_in(folder, **values) -> Run:
-    return Run(work=folder, seed=5, device=torch.device("cpu"), **values)
+def run_in(folder, **values) -> TrainingRun:
+    return TrainingRun(work=folder, seed=5, device=torch.device("cpu"), **values)
 
 
 def weights(task: Task) -> torch.Tensor:
@@ -61,7 +61,7 @@ def test_same_seed_gives_the_same_weights_and_another_seed_others(tmp_path):
     one, two, other = Line(), Line(), Line()
     fit(one, run_in(tmp_path / "1"))
     fit(two, run_in(tmp_path / "2"))
-    fit(other, Run(work=tmp_path / "3", seed=6, device=torch.device("cpu")))
+    fit(other, TrainingRun(work=tmp_path / "3", seed=6, device=torch.device("cpu")))
     assert torch.equal(weights(one), weights(two))
     assert not torch.equal(weights(one), weights(other))
 
