@@ -11,9 +11,9 @@ from donkey_aicc.alarm.timing import FROZEN_S, LOST_S, SHARE_S, STANDING_START_S
 
 OK, WAITING, DOUBTFUL, BLIND = "ok", "waiting", "doubtful", "blind"
 STANDING_THROTTLE = 0.02  # up to here the wheels are not driven
-# Of the pictures that the camera should have given in the last second. A tenth lost is a bad cable and drives well; with a
-# quarter lost the pilot steers by old pictures now and then; with less than half of them, most of what it does is a guess.
-DOUBTFUL_SHARE, BLIND_SHARE = 0.75, 0.5
+# Of the pictures that the camera should have given in the last second. A tenth lost is a bad cable and drives well; with over
+# 30 % lost the pilot steers by old pictures now and then; with less than half of them, most of what it does is a guess.
+DOUBTFUL_SHARE, BLIND_SHARE = 0.7, 0.5
 _ROUNDING_S = 1e-6  # of sums of seconds
 
 
@@ -61,7 +61,7 @@ class MonitorHealth:
         self._last_s = now
         fault = self._sees_not(glance, share, still)
         doubt = fault or self._doubt(glance, share)
-        if doubt:
+        if fault:
             self._well_s = math.nan
         elif math.isnan(self._well_s):
             self._well_s = now

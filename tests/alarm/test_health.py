@@ -73,7 +73,8 @@ def test_one_lost_and_one_repeated_frame_are_nothing(story):
 
 def test_a_tenth_of_the_pictures_lost_is_well_a_third_doubtful_and_two_thirds_blind(story):
     assert set(story.play(20.0, lost=lambda tick: tick % 10 == 0)) == {"ok"}
-    assert story.play(3.0, lost=lambda tick: tick % 3 == 0)[-1].startswith("doubtful: only ")
+    third = story.play(3.0, lost=lambda tick: tick % 3 == 0)
+    assert any(each.startswith("doubtful: only ") for each in third) and not any(each.startswith("blind") for each in third)
     assert story.play(3.0, repeated=lambda tick: tick % 3)[-1].startswith("blind: only ")
 
 

@@ -20,7 +20,8 @@ class Wires:
     """What each motor got: lines of the fakes, and bytes of a pseudo-terminal. -> is it neutral?"""
 
     def __init__(self, folder, kind):
-        self.kind, self.file = kind, folder / "wires"
+        self.kind, self.file, self._read_so_far = kind, folder / "wires", 0
+        self._registers, self._found = {}, []
         self.file.write_bytes(b"")
         self.bytes, self.port, self._over = [], "", threading.Event()
         if kind in ("MM1", "VESC"):
@@ -44,27 +45,30 @@ class Wires:
         return self._of_i2c() if self.kind.endswith(("PCA9685", "I2C_SERVO")) else self._of_pins()
 
     def _lines(self):
-        return [line.split(maxsplit=2) for line in self.file.read_text().splitlines()]
+        """New ones."""
+        with open(self.file, "rb") as file:
+            file.seek(self._read_so_far)
+            whole = file.read().rpartition(b"\n")[0]
+        self._read_so_far += len(whole) + bool(whole)
+        return [line.split(maxsplit=2) for line in whole.decode().splitlines()]
 
     def _of_i2c(self):
-        registers, found = {}, []
         for at, _, what in self._lines():
             *_, register, value = what.split()
-            registers[int(register)] = int(value)
+            self._registers[int(register)] = int(value)
             if int(register) == 9:  # the last of the throttle's four
-                pulse = registers.get(8, 0) | registers[9] << 8
-                found.append((int(at), abs(pulse - 370) <= 1 or pulse in (0, 4096)))
-        return found
+                pulse = self._registers.get(8, 0) | self._registers[9] << 8
+                self._found.append((int(at), abs(pulse - 370) <= 1 or pulse in (0, 4096)))
+        return self._found
 
     def _of_pins(self):
         """Neutral: no share of power on the forward pin, or that of the neutral pulse."""
-        found = []
         for at, _, what in self._lines():
             _, pin, duty = what.split()
             if pin == "0":
                 share = 0.0 if duty == "off" else float(duty) / (4095 if "pigpio" in what else 100)
-                found.append((int(at), share == 0.0 or abs(share - 370 / 4095) < 2e-3))
-        return found
+                self._found.append((int(at), share == 0.0 or abs(share - 370 / 4095) < 2e-3))
+        return self._found
 
     def _of_bytes(self):
         found = []

@@ -1,5 +1,7 @@
 """The library's boundary: donkeycar puts its bus number where get_default_bus stands."""
 
+import time
+
 from bus import wrote
 
 
@@ -12,6 +14,7 @@ class Device:
         self._address, self._where = address, f"i2c {busnum} {address:#x}"
 
     def write8(self, register, value):
+        time.sleep(0.0003)  # three bytes at 100 kHz
         wrote(f"{self._where} {register} {value & 0xFF}")
 
     def readU8(self, register):
