@@ -14,11 +14,11 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.engine import Engine, StepMasks, initial_state
 from donkey_aicc.nets.preprocess import HIDDEN, LATENT_CHANNELS, POSITIONS, images_to_array
 from donkey_aicc.progress import progress
-from donkey_aicc.scoring.batch_scoring import Drive
 from donkey_aicc.scoring.nominal_distance import MahalanobisScore
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.tubs.drive import Drive
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle

@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+MAX_GAP_S = 0.5  # a longer pause between two frames cuts the drive, on the car, in a tub and in a replay
+
 
 def drive_command(value: Any, most: float = 1.0) -> float:
     """Within [-1, most]. What is no finite number (None, NaN, 10**400, a text) becomes 0, the command that does nothing."""

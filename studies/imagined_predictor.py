@@ -12,10 +12,11 @@ from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.engine import State, StepMasks, initial_state
 from donkey_aicc.nets.preprocess import HIDDEN, LATENT_SHAPE, POSITIONS, images_to_array
 from donkey_aicc.progress import Progress
-from donkey_aicc.scoring.batch_scoring import Drive, check_sequences
+from donkey_aicc.scoring.batch_scoring import check_sequences
 from donkey_aicc.scoring.parallel import lane_groups
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.tta_views import sigmoid
+from donkey_aicc.tubs.drive import Drive
 from studies.imagined_rows import ImaginedTable, concatenate_imagined
 
 if TYPE_CHECKING:

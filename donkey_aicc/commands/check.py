@@ -5,7 +5,7 @@ import json
 
 from donkey_aicc.commands.label_arguments import add_label_arguments, label_options
 from donkey_aicc.errors import printable
-from donkey_aicc.scoring.settings import MAX_GAP_S
+from donkey_aicc.limits import MAX_GAP_S
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 from donkey_aicc.calibration.pool import source_of
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.methods_and_conditions import NOMINAL, evaluated_conditions
-from donkey_aicc.scoring.score_table import ScoreTable, horizon_labels
+from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.tubs.drive import Drive, shared_content
+from donkey_aicc.tubs.labels import horizon_labels
 
 MIN_SEQUENCES = 2
 

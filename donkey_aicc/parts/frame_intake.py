@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from donkey_aicc.alarm.timing import FROZEN_S, MEMORY_S
+from donkey_aicc.limits import MAX_GAP_S
 from donkey_aicc.nets.preprocess import as_recorded, to_model_image
 from donkey_aicc.parts import states
-from donkey_aicc.scoring.settings import MAX_GAP_S
 from donkey_aicc.tubs.near_duplicates import NEAR_DUPLICATE, coarse_squares
 from donkey_aicc.tubs.timeline import breaks_sequence
 

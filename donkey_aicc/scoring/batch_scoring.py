@@ -6,7 +6,7 @@ at most (below 1e-5). Only here: MC dropout, the spread of the predictor's proba
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +17,13 @@ from donkey_aicc.scoring.frame_stats import FRAME_STATS
 from donkey_aicc.scoring.hindsight import Hindsight
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.restored_view import share_at
-from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable, concatenate, horizon_labels
+from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable, concatenate
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 from donkey_aicc.scoring.tta_views import predict_tta, sigmoid
 from donkey_aicc.scoring.world_model_anomaly import ROLLOUT_FEATURES
+from donkey_aicc.tubs.drive import Drive
+from donkey_aicc.tubs.labels import horizon_labels
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
@@ -60,30 +62,6 @@ _FRAME_COLUMNS |= {
 }
 _STREAM_COLUMNS = ("rho_raw", "features", "half_rollout", "latent", "frame_stats", "valid")
 _DOUBLE = ("rho_raw", "features", "half_rollout", "restored", "hindsight", "recent")
-
-
-class Drive(Protocol):
-    """What scoring needs of a sequence of N frames; `tubs.drive.Drive` has it."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def indices(self) -> np.ndarray: ...
-    @property
-    def images(self) -> np.ndarray: ...
-    @property
-    def actions(self) -> np.ndarray: ...
-    @property
-    def safe(self) -> np.ndarray: ...
-    @property
-    def cte(self) -> np.ndarray: ...
-    @property
-    def protocol(self) -> np.ndarray: ...
-    @property
-    def severity(self) -> np.ndarray: ...
-    @property
-    def departed(self) -> np.ndarray: ...
-    def __len__(self) -> int: ...
 
 
 def check_sequences(sequences: Sequence[Drive]) -> None:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from donkey_aicc.progress import Progress
-from donkey_aicc.scoring.batch_scoring import Drive, check_sequences, in_order, score_group
+from donkey_aicc.scoring.batch_scoring import check_sequences, in_order, score_group
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
+from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.workers import Workers, team_of
 
 if TYPE_CHECKING:

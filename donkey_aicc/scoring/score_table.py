@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.errors import AiccError
 from donkey_aicc.files import write_atomic
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
 
@@ -166,19 +166,6 @@ def check_score_path(path: str | Path) -> None:
     """Raise unless a table can be written there: to be asked before hours of scoring, not after."""
     if Path(path).suffix != ".npz":
         raise AiccError(f"score file must end in .npz, got {path}")
-
-
-def horizon_labels(safe: np.ndarray, horizons: Iterable[int]) -> np.ndarray:
-    """(N, K) float32: safe[i + k] for each horizon k; NaN where i + k is beyond the sequence or unlabelled."""
-    safe = np.asarray(safe, dtype=np.float32)
-    steps = list(horizons)
-    labels = np.full((len(safe), len(steps)), np.nan, dtype=np.float32)
-    for column, step in enumerate(steps):
-        if step < 0:
-            raise ConfigError(f"a horizon must be >= 0 steps, got {step}")
-        if step < len(safe):
-            labels[: len(safe) - step, column] = safe[step:]
-    return labels
 
 
 def concatenate(tables: Sequence[ScoreTable]) -> ScoreTable:

@@ -12,7 +12,6 @@ from donkey_aicc.nets.manifest import CONTEXT
 from donkey_aicc.scoring.restored_view import Restoration
 
 FULL, HALF, LIGHT = GRADES = ("full", "half", "light")
-MAX_GAP_S = 0.5  # a longer pause between two frames cuts the drive, on the car, in a tub and in a replay
 
 # What `half` keeps of `full`: its samples are the first of full's and its steps the first of full's, so that one scoring
 # pass at grade full knows half's numbers too.

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.scoring.score_table import horizon_labels as horizon_labels
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.untrusted import read_table
 
@@ -228,4 +227,17 @@ def departure_within(departed: np.ndarray, horizons: tuple[int, ...]) -> np.ndar
         labels[soon, column] = 1.0
         labels[~soon & (unknown > k), column] = 0.0
     labels[~(out == 0.0)] = np.nan
+    return labels
+
+
+def horizon_labels(safe: np.ndarray, horizons: Iterable[int]) -> np.ndarray:
+    """(N, K) float32: safe[i + k] for each horizon k; NaN where i + k is beyond the sequence or unlabelled."""
+    safe = np.asarray(safe, dtype=np.float32)
+    steps = list(horizons)
+    labels = np.full((len(safe), len(steps)), np.nan, dtype=np.float32)
+    for column, step in enumerate(steps):
+        if step < 0:
+            raise ConfigError(f"a horizon must be >= 0 steps, got {step}")
+        if step < len(safe):
+            labels[: len(safe) - step, column] = safe[step:]
     return labels

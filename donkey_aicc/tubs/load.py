@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError, one_of
-from donkey_aicc.scoring.settings import MAX_GAP_S
+from donkey_aicc.limits import MAX_GAP_S
 from donkey_aicc.tubs.assemble import AssembledTub, assemble_tub
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.find_tubs import find_tubs, tub_names

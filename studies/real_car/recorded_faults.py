@@ -13,9 +13,10 @@ import numpy as np
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.fault import Fault, make_fault
 from donkey_aicc.nets.preprocess import to_model_image
-from donkey_aicc.scoring.score_table import ScoreTable, horizon_labels
+from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.find_tubs import find_tubs, read_tub, tub_names
+from donkey_aicc.tubs.labels import horizon_labels
 from studies.open_loop import commands_only
 
 

@@ -24,8 +24,8 @@ from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.nets.trained_nets import Nets, save_bundle
 from donkey_aicc.scoring import parallel
-from donkey_aicc.scoring.score_table import horizon_labels
 from donkey_aicc.scoring.settings import ScoreSettings
+from donkey_aicc.tubs.labels import horizon_labels
 from donkey_aicc.tubs.load import load_drives
 
 FRAMES, CONTEXT, TAU = 30, 6, 0.25
