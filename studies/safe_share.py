@@ -119,7 +119,7 @@ def _settings(conditions: Sequence[Condition], published: Mapping[str, float]) -
     settings: dict[str, Shares] = {"as_driven": lambda protocol: [None], "nominal": lambda protocol: [nominal]}
     if {condition.name for condition in conditions[1:]} <= set(published):
         settings["published"] = lambda protocol: [published[protocol]]
-    settings["worst"] = lambda protocol: np.linspace(*SHARE_RANGE, SHARE_STEPS).tolist()
+    settings["worst"] = lambda protocol: list(np.linspace(*SHARE_RANGE, SHARE_STEPS))
     return settings
 
 

@@ -127,9 +127,9 @@ def propose_colour(bands: Sequence[np.ndarray]) -> LineColour:
     good = {centre: score for centre, (score, _) in found.items() if score >= PRESENT}
     if not good:
         raise AiccError("no colour is a thin line in most frames: click on the line on the page, or give its range: --line")
-    pixels = np.concatenate(found[max(good, key=lambda centre: good[centre])][1])
-    typical = np.median(pixels, axis=0)
-    picks = pixels[np.linspace(0, len(pixels) - 1, 200).astype(int)]
+    of_line = np.concatenate(found[max(good, key=lambda centre: good[centre])][1])
+    typical = np.median(of_line, axis=0)
+    picks = of_line[np.linspace(0, len(of_line) - 1, 200).astype(int)]
     near = (np.abs(picks[:, 0].astype(int) - int(typical[0])) <= LEAST_REACH // 2) & (picks[:, 1] >= 0.8 * typical[1])
     rgb = cv2.cvtColor(picks[near][None], cv2.COLOR_HSV2RGB)[0]
     light = float(np.median([brightness_of(hsv) for hsv in every]))

@@ -75,7 +75,8 @@ class Overlay:
         if "inject_protocol" in run.words and len(rows):
             faulty = run.words["inject_protocol"][rows] != ""
             for place in np.flatnonzero(faulty):
-                page[:, x[place] : max(x[min(place + 1, len(x) - 1)], x[place] + 1)] = SHADE
+                left, following = int(x[place]), int(x[min(int(place) + 1, len(x) - 1)])
+                page[:, left : max(following, left + 1)] = SHADE
         for name, colour in STRIPS:
             if name in self._strips:
                 values = self._strips[name][rows]

@@ -92,14 +92,14 @@ def score_group(
     columns = [_empty_columns(length, len(bundle.horizons)) for length in lengths]
     scorer = StreamScorer(bundle, settings, lanes=len(sequences))
     predictions = _Predictions(bundle, settings, batch, len(sequences)) if bundle.has_predictor else None
-    active = np.arange(len(sequences))
+    active = list(range(len(sequences)))
     for frame in range(max(lengths)):
         going = np.flatnonzero([lengths[lane] > frame for lane in active])
         if len(going) < len(active):
             scorer.keep(going)
             if predictions is not None:
                 predictions.keep(going)
-            active = active[going]
+            active = [active[place] for place in going]
         images = np.stack([sequences[lane].images[frame] for lane in active])
         actions = np.stack([sequences[lane].actions[frame] for lane in active])
         scores = scorer.step(images, actions)

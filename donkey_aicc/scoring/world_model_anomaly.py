@@ -168,7 +168,8 @@ class RolloutScore:
             ahead, self._state = self._step(seen, command, self._state, between)
             return ahead
         masks = np.repeat(np.concatenate([between, self._between(going.frame, len(going.spreads))]), lanes, axis=0)
-        both = tuple(np.concatenate(pair, axis=1) for pair in zip(self._state, going.state, strict=True))
+        further = iter(going.state)
+        both = _each(self._state, lambda x: np.concatenate([x, next(further)], axis=1))
         ahead, state = self._step(
             np.concatenate([seen, going.z], axis=1), np.concatenate([command, going.command], axis=1), both, masks
         )

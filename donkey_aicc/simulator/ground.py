@@ -77,7 +77,7 @@ def _tiles(rng: np.random.Generator, rows: int, cols: int) -> np.ndarray:
     for channel, spread in enumerate((8.0, 5.0, 9.0)):
         floor[:, :, channel] += spread * smooth_field(rng, (rows, cols), hills)
     wear = smooth_field(rng, (rows, cols), (rows // 24, cols // 24))
-    floor += (2.5 * wear)[:, :, None]
+    floor = floor + (2.5 * wear)[:, :, None]
     joint = np.zeros((rows, cols), np.float32)
     joint[(np.arange(rows) + top) % pitch < 2, :] = 1.0
     joint[:, (np.arange(cols) + left) % pitch < 2] = 1.0

@@ -51,7 +51,7 @@ def _one_wall(rng: np.random.Generator, cols: int, rows: int, paint: np.ndarray)
     wall[:] = paint
     at = int(rng.uniform(0.05, 0.4) * PIXELS_PER_METRE)
     while at < cols - 0.5 * PIXELS_PER_METRE:
-        kind = rng.choice(["door", "window", "pictures", "shelf", "boxes"], p=[0.12, 0.18, 0.3, 0.2, 0.2])
+        kind = str(rng.choice(["door", "window", "pictures", "shelf", "boxes"], p=[0.12, 0.18, 0.3, 0.2, 0.2]))
         width = int({"door": 0.9, "window": 1.1, "pictures": 0.7, "shelf": 0.9, "boxes": 0.6}[kind] * PIXELS_PER_METRE)
         width = min(width, cols - at - 4)
         _DRAW[kind](wall, rng, at, width)
