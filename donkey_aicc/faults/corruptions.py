@@ -72,17 +72,17 @@ def pixelation(image: np.ndarray, strength: float, rng: np.random.Generator) -> 
 
 def fog(image: np.ndarray, strength: float, rng: np.random.Generator) -> np.ndarray:
     """Drifting swathes of uneven density; the swathes' own structure takes the place of the picture's."""
-    density = _clouds(image.shape[:2], rng, roughness=0.62)
-    swathe = _clouds(image.shape[:2], rng, roughness=0.72)
+    density = clouds(image.shape[:2], rng, roughness=0.62)
+    swathe = clouds(image.shape[:2], rng, roughness=0.72)
     cover = np.minimum(strength * (0.6 + 0.8 * density), 0.97)
     return _veil(image, cover, 110.0 * (swathe - 0.5)[..., None] * 2.0)
 
 
 def frost(image: np.ndarray, strength: float, rng: np.random.Generator) -> np.ndarray:
     """Ice crystals grow over the lens: sharp bright ridges with dark gaps, thin at first, then everywhere."""
-    clouds = _clouds(image.shape[:2], rng, roughness=0.8)
-    ridges = 1.0 - np.abs(2.0 * _clouds(image.shape[:2], rng, roughness=0.75) - 1.0)
-    grown = np.clip((clouds + 1.6 * strength - 1.0) * 2.5, 0.0, 1.0)
+    ice = clouds(image.shape[:2], rng, roughness=0.8)
+    ridges = 1.0 - np.abs(2.0 * clouds(image.shape[:2], rng, roughness=0.75) - 1.0)
+    grown = np.clip((ice + 1.6 * strength - 1.0) * 2.5, 0.0, 1.0)
     cover = (0.35 + 0.6 * strength) * grown
     return _veil(image, cover, (240.0 * (ridges**3 - 0.35))[..., None] + _FROST_TINT)
 
@@ -132,7 +132,7 @@ def _veil(image: np.ndarray, cover: np.ndarray, structure: np.ndarray) -> np.nda
     return _to_uint8(veiled)
 
 
-def _clouds(shape: tuple[int, ...], rng: np.random.Generator, roughness: float) -> np.ndarray:
+def clouds(shape: tuple[int, ...], rng: np.random.Generator, roughness: float) -> np.ndarray:
     """(H, W) float32 in [0, 1]: random fields of doubling resolution, each `roughness` as strong as the one before."""
     height, width = shape
     total = np.zeros(shape, dtype=np.float32)

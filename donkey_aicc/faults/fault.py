@@ -23,6 +23,14 @@ from donkey_aicc.faults.fault_effects import (
     SensorFault,
     SpeedMismatch,
 )
+from donkey_aicc.faults.field_faults import (
+    LostFrames,
+    LostFramesParameters,
+    Occlusion,
+    OcclusionParameters,
+    OverExposure,
+    OverExposureParameters,
+)
 from donkey_aicc.faults.own_faults import CAMERA, OwnFault, PlayedOwnFault
 from donkey_aicc.faults.protocols import (
     FAULTS,
@@ -87,6 +95,12 @@ def make_fault(
         sensor = CorruptedFrames(protocol, row.strength, entropy)
     elif isinstance(row, SpeedMismatchParameters):
         command = SpeedMismatch(row.throttle_factor)
+    elif isinstance(row, LostFramesParameters):
+        sensor = LostFrames(row, rate_hz, entropy)
+    elif isinstance(row, OcclusionParameters):
+        sensor = Occlusion(row, entropy)
+    elif isinstance(row, OverExposureParameters):
+        sensor = OverExposure(row)
     return Fault(protocol, severity, sensor, command, _to_one_side(row, entropy) if isinstance(row, Body) else None)
 
 

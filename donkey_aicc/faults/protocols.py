@@ -1,7 +1,8 @@
 """The four test protocols and what each severity means, in one table of physically named parameters; and all other faults.
 
-Those are to learn from, driven in closed loop; none shares a family with the test protocols. How the severities were set stands
-in docs/injection.md. Some change the car itself, not its pictures or commands: only a simulated car can be broken like this.
+D_AUG_DRIVEN are to learn from, driven in closed loop; none shares a family with the test protocols. FIELD_FAULTS do, so nothing
+may be fitted on them either. How the severities were set stands in docs/injection.md. Some change the car itself, not its
+pictures or commands: only a simulated car can be broken like this.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 
 from donkey_aicc.errors import ConfigError, one_of
 from donkey_aicc.faults.corruptions import FAMILIES
+from donkey_aicc.faults.field_faults import LostFramesParameters, OcclusionParameters, OverExposureParameters
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,8 @@ class SpeedMismatchParameters:
     throttle_factor: float
 
 
-Parameters = ProtocolParameters | CorruptionParameters | SpeedMismatchParameters | Body
+FieldParameters = LostFramesParameters | OcclusionParameters | OverExposureParameters
+Parameters = ProtocolParameters | CorruptionParameters | SpeedMismatchParameters | Body | FieldParameters
 
 VISUAL_STRENGTHS: dict[str, tuple[float, ...]] = {
     "jpeg": (0.61, 0.68, 0.77, 0.88, 1.0),
@@ -186,7 +189,14 @@ PHYSICAL_FAULTS: dict[str, dict[int, Parameters]] = {
     "one_wheel": _rows([Body(pull_per_m=pull, drag=1.0 + pull) for pull in (0.1, 0.2, 0.3, 0.42, 0.55)]),
 }
 D_AUG_DRIVEN: dict[str, dict[int, Any]] = {**VISUAL_FAULTS, **COMMAND_FAULTS, **PHYSICAL_FAULTS}
-FAULTS: dict[str, dict[int, Any]] = {**PROTOCOLS, **D_AUG_DRIVEN}  # `register_fault` adds to these two
+FIELD_FAULTS: dict[str, dict[int, Any]] = {
+    "frame_drop": _rows([LostFramesParameters(share, 0.0, 0.0) for share in (0.05, 0.1, 0.2, 0.35, 0.5)]),
+    "frozen": _rows([LostFramesParameters(0.0, freeze_s, 8.0) for freeze_s in (0.25, 0.5, 1.0, 2.0, 4.0)]),
+    "occlusion": _rows([OcclusionParameters(cover) for cover in (0.05, 0.1, 0.2, 0.35, 0.5)]),
+    "over_exposure": _rows([OverExposureParameters(stops) for stops in (0.5, 1.0, 1.5, 2.2, 3.0)]),
+}
+# `register_fault` adds to this and to D_AUG_DRIVEN. The order counts: a fault's random numbers begin with its place.
+FAULTS: dict[str, dict[int, Any]] = {**PROTOCOLS, **D_AUG_DRIVEN, **FIELD_FAULTS}
 
 
 def in_software() -> tuple[str, ...]:
@@ -212,7 +222,8 @@ def parameters(fault: str, severity: int, overrides: Mapping[str, Any] | None = 
 
 
 def _checked(fault: str, row: Any) -> Any:
-    limits = {"strength": (0.0, 1.0), "grip": (0.01, 10.0), "pitch_deg": (0.0, 30.0)}
+    limits = {"strength": (0.0, 1.0), "grip": (0.01, 10.0), "pitch_deg": (0.0, 30.0), "drop_share": (0.0, 1.0)}
+    limits |= {"cover": (0.0, 1.0), "stops": (0.0, 8.0)}
     for name, (least, most) in limits.items():
         if not least <= getattr(row, name, least) <= most:
             raise ConfigError(f"{fault} {name} must be from {least:g} to {most:g}, got {getattr(row, name)}")

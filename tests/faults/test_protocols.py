@@ -12,6 +12,7 @@ from donkey_aicc.faults.protocols import (
     COMMAND_FAULTS,
     D_AUG_DRIVEN,
     FAULTS,
+    FIELD_FAULTS,
     PHYSICAL_FAULTS,
     PROTOCOLS,
     SEVERITIES,
@@ -19,12 +20,13 @@ from donkey_aicc.faults.protocols import (
     VISUAL_FAULTS,
     Body,
     all_at_once,
+    for_tests_only,
     in_software,
     parameters,
     refuse_physical,
 )
 
-SENSOR_SIDE = ("dark", "blur", "latency", *VISUAL_FAULTS)
+SENSOR_SIDE = ("dark", "blur", "latency", *VISUAL_FAULTS, *FIELD_FAULTS)
 COMMAND_SIDE = ("bias", "latency", *COMMAND_FAULTS)
 EVERY = [(fault, severity) for fault in FAULTS for severity in SEVERITIES]
 
@@ -111,6 +113,44 @@ def test_driven_faults_share_no_family_with_the_test_protocols():
     for name in VISUAL_FAULTS:  # no change of brightness
         seen = make_fault(name, 3).sensor.run(image)
         assert abs(float(seen.mean()) - float(image.mean())) < 6, name
+
+
+def test_what_cameras_of_the_field_suffer_from_is_for_tests_only():
+    assert for_tests_only(["frame_drop", "fog", "frozen+grip", "occlusion", "over_exposure"]) == sorted(FIELD_FAULTS)
+
+
+def test_a_share_of_the_pictures_is_lost_and_the_last_one_comes_again():
+    seen = stream(make_fault("frame_drop", 3, seed=1), 250)
+    lost = np.flatnonzero(np.array(seen) != np.arange(250))
+    assert 0.12 < len(lost) / 250 < 0.28 and all(seen[tick] == seen[tick - 1] for tick in lost)
+    assert stream(make_fault("frame_drop", 3, overrides={"drop_share": 0.0}), 100) == list(range(100))
+    with pytest.raises(ConfigError, match="frame_drop drop_share must be from 0 to 1, got 1.5"):
+        make_fault("frame_drop", 3, overrides={"drop_share": 1.5})
+
+
+def test_a_frozen_feed_stands_for_its_seconds_and_goes_on_with_what_is_current():
+    for rate_hz in (20, 60):
+        sensor = make_fault("frozen", 3, rate_hz=rate_hz).sensor
+        shown = np.array(
+            [sensor.run(np.full((2, 2, 3), tick % 256, np.uint8))[0, 0, 0] for tick in range(30 * rate_hz)], dtype=int
+        )
+        ticks = np.arange(len(shown)) % 256
+        late = np.flatnonzero(shown != ticks)
+        runs = np.split(late, np.flatnonzero(np.diff(late) > 1) + 1)
+        assert 2 <= len(runs) <= 7 and {len(run) for run in runs[:-1]} == {rate_hz}
+
+
+def test_dirt_stays_where_it_is_and_covers_its_share():
+    picture = np.full((120, 160, 3), 200, np.uint8)
+    dirt = make_fault("occlusion", 4, seed=5).sensor
+    first, second = dirt.run(picture), dirt.run(picture)
+    assert np.array_equal(first, second) and 0.3 < (first[..., 0] < 140).mean() < 0.4 and (first == 200).mean() > 0.4
+    assert not np.array_equal(first, make_fault("occlusion", 4, seed=6).sensor.run(picture))
+
+
+def test_too_much_light_turns_what_is_bright_white():
+    image = np.array([[[10, 60, 200]]], np.uint8)
+    assert make_fault("over_exposure", 2).sensor.run(image).ravel().tolist() == [20, 120, 255]
 
 
 def test_what_acts_on_the_car_itself_is_refused_by_name():
