@@ -30,6 +30,8 @@ from donkey_aicc.tubs.splits import drives_by_id
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
 
+NOTICED = 0.7  # AUROC of a score against nominal driving: below, it may as well be luck
+
 
 def calibration_drives(bundle: "Bundle", sequences: Sequence[Drive], side: str = "calibration") -> list[Drive]:
     """The sequences that the bundle's split put on that side, in the split's order; all of them must be there.
@@ -152,7 +154,7 @@ def fit_scores_only(
 def fit_warnings(bundle: "Bundle", pool: Pool, ladders: dict[str, FamilyLadder]) -> list[str]:
     """Sentences, none when all is well."""
     few = too_few_drives(len(pool.nominal.sequences()))
-    said = ([few] if few else []) + lowered_rho(pool)
+    said = ([few] if few else []) + unseen_families(pool)
     for family, ladder in ladders.items():
         if not all(ladder.reached):
             lowest = min(ladder.accuracies)
@@ -166,19 +168,29 @@ def fit_warnings(bundle: "Bundle", pool: Pool, ladders: dict[str, FamilyLadder])
     return said
 
 
-def lowered_rho(pool: Pool) -> list[str]:
-    """The families with a severity whose mean rho is below nominal: the paper assumes that there are none."""
-    nominal, said = float(pool.nominal_scores["rho_z"].mean()), []
+def unseen_families(pool: Pool) -> list[str]:
+    """The families of which no score takes notice even at their strongest: under such a fault the confidence cannot fall."""
+    said, names = [], [name for name in pool.nominal_scores if f"{name}_z" in pool.nominal_scores]
     for family in pool.families():
         severity = np.where(pool.augmented.protocol == family, pool.augmented.severity, -1)
-        means = {int(level): float(pool.augmented_scores["rho_z"][severity == level].mean()) for level in np.unique(severity)}
-        means.pop(-1, None)
-        worst = min(means, key=lambda level: means[level])
-        if means[worst] < nominal:
+        strongest = severity == severity.max()
+        areas = {name: _told_apart(pool.augmented_scores[name][strongest], pool.nominal_scores[name]) for name in names}
+        best = max(areas, key=lambda name: areas[name])
+        if areas[best] < NOTICED:
             said.append(
-                f"{family} lowers rho: mean {means[worst]:.2f} at severity {worst}, nominal {nominal:.2f}; rho cannot warn of it"
+                f"{family} at severity {severity.max()} is hardly told from nominal driving: AUROC {areas[best]:.2f} at best "
+                f"({best}), so the confidence cannot fall"
             )
     return said
+
+
+def _told_apart(odd: np.ndarray, nominal: np.ndarray) -> float:
+    """AUROC; ties count half, unknown values are left out."""
+    odd, nominal = odd[np.isfinite(odd)], np.sort(nominal[np.isfinite(nominal)])
+    if not len(odd) or not len(nominal):
+        return 0.5
+    below = [np.searchsorted(nominal, odd, side) for side in ("left", "right")]
+    return float((below[0] + below[1]).mean() / (2.0 * len(nominal)))
 
 
 def fit_summary(calibrator: Calibrator, temperature: Calibrator, pool: Pool) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def _lines(path: Path, manifest: Manifest) -> list[str]:
         f"  frames    {_pairs(frames) if frames else 'unknown'}",
         f"  data      {_data(manifest)}",
         f"  fingerprint {for_people(fingerprint(path))}",
-        f"  horizons  {', '.join(map(str, manifest.horizons))} frames ahead; context {manifest.context}",
+        f"  horizons  {', '.join(map(str, manifest.horizons))} frames ahead{_in_seconds(manifest)}; context {manifest.context}",
         f"  safe      {_rule(manifest)}",
         f"  departure {_lane_rule(manifest)}",
         *_metric_lines(manifest),
@@ -58,6 +58,14 @@ def _lines(path: Path, manifest: Manifest) -> list[str]:
         *_calibrator_lines(path / CALIBRATOR),
     ]
     return lines + [f"  warning: {warning}" for warning in manifest.warnings]
+
+
+def _in_seconds(manifest: Manifest) -> str:
+    rate_hz = manifest.data.get("rate_hz")
+    if not rate_hz:
+        return ""
+    first, last = (each / rate_hz for each in (manifest.horizons[0], manifest.horizons[-1]))
+    return f" ({first:.2g} to {last:.2g} s at {rate_hz:.3g} Hz)"
 
 
 def _weights(manifest: Manifest) -> list[str]:

@@ -29,6 +29,11 @@ def add_label_arguments(parser: argparse.ArgumentParser) -> None:
         help="|cte - centre| beyond it is a departure, in the unit of the recorded cte (default: as stored in the tub)",
     )
     parser.add_argument("--labels", metavar="CSV", help="label file with the columns index and cte or safe")
+    parser.add_argument(
+        "--listed-only",
+        action="store_true",
+        help="leave out records in catalogs that a tub's manifest does not list: an earlier recording with its deletions lost",
+    )
 
 
 def add_bundle_label_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +51,7 @@ def label_options(args: argparse.Namespace) -> dict[str, Any]:
         "cte_centre": args.cte_centre,
         "labels_csv": args.labels,
         "lane_half_width": args.lane_half_width,
+        "listed_only": args.listed_only,
     }
 
 
@@ -54,6 +60,7 @@ def bundle_labels(args: argparse.Namespace, manifest: "Manifest") -> dict[str, A
     options = label_options(args)
     own = {"tau": manifest.tau, "cte_centre": manifest.cte_centre}
     options |= {name: value for name, value in own.items() if options[name] is None}
+    options["listed_only"] |= bool(manifest.data.get("listed_only"))
     return options | {"lane_half_width": args.lane_half_width or manifest.lane_half_width}
 
 

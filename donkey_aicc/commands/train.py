@@ -114,6 +114,9 @@ def _origin(args: argparse.Namespace, loaded: "LoadedData") -> dict[str, Any]:
     found["labels"] = "none" if args.no_labels else ", ".join(sorted({tub.label_source for tub in loaded.report.tubs}))
     if args.labels and not args.no_labels:
         found["label_file"] = {"name": Path(args.labels).name, "sha256": sha256_of(Path(args.labels))}
+    rates = [tub.rate_hz for tub in loaded.report.tubs if tub.rate_hz > 0]
+    found["rate_hz"] = round(min(rates), 2) if rates else None
+    found["listed_only"] = args.listed_only
     found["homes"] = sorted({tub.home for tub in loaded.report.tubs})
     found["not_driving"] = sum(tub.not_driving for tub in loaded.report.tubs)
     return found

@@ -8,16 +8,19 @@ from pathlib import Path
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.tubs.drive import Drive, make_drive
+from donkey_aicc.tubs.drive import FULL_LENGTH, Drive, make_drive
 from donkey_aicc.tubs.find_tubs import read_tub
 from donkey_aicc.tubs.frame_cache import Frames, load_frames
 from donkey_aicc.tubs.home import home_of_tub
 from donkey_aicc.tubs.image_file import OK, STATUS_NAMES
+from donkey_aicc.tubs.odd_pictures import odd_pictures
 from donkey_aicc.tubs.telemetry import NONE, Commands, Telemetry, read_commands, read_telemetry
 from donkey_aicc.tubs.timeline import COMMAND, DELETED, IMAGE, backward_steps, find_runs, rate_and_jitter, read_times
 from donkey_aicc.tubs.tub_contents import FATAL, LOSS, NOTE, Finding, TubContents, found, number
 from donkey_aicc.tubs.tub_health import TubHealth
 
+SLOW_HZ = 10.0
+FEW_SEQUENCES = 3
 REPEAT_NOTE_SHARE = 0.02  # a standing car repeats a few frames; more means the camera is slower than the loop
 LANE_HALF_WIDTH = "lane_half_width"  # key of the tub's metadata
 CHANNEL_NAMES = {1: "grey", 3: "RGB", 4: "RGBA"}
@@ -35,12 +38,17 @@ class AssembledTub:
 
 
 def assemble_tub(
-    path: Path, name: str, max_gap_s: float, min_length: int = 1, cache_dir: str | Path | None = None
+    path: Path,
+    name: str,
+    max_gap_s: float,
+    min_length: int = 1,
+    cache_dir: str | Path | None = None,
+    listed_only: bool = False,
 ) -> AssembledTub:
     """Read everything; a tub from which nothing can be used gives no sequences and a fatal finding, not an exception."""
     health = TubHealth(path=str(path), name=name)
     try:
-        contents = read_tub(path)
+        contents = read_tub(path, listed_only)
     except AiccError as error:
         health.findings += found(FATAL, "not-a-tub", str(error))
         return AssembledTub([], [], health)
@@ -97,7 +105,7 @@ def _cut(
     backwards = backward_steps(contents, times)
     health.findings = contents.findings + telemetry.findings + commands.findings + times.findings
     health.findings += found(LOSS, "time-backwards", f"time runs backwards {backwards} times; cut there", backwards)
-    health.findings += _losses(health, commands, frames, live, times.measured, max_gap_s)
+    health.findings += _losses(health, commands, frames, live, times.measured, max_gap_s) + odd_pictures(sequences)
     return AssembledTub(sequences, [telemetry.marks[start:stop] for start, stop in runs], health, _half_width(contents))
 
 
@@ -164,6 +172,14 @@ def _losses(
     if measured and health.rate_hz * max_gap_s < 2:
         message = f"at {health.rate_hz:.1f} Hz a largest gap of {max_gap_s:g} s cuts at every late frame; consider a larger one"
         findings += found(NOTE, "rate-low", message)
+    if measured and health.rate_hz < SLOW_HZ:
+        message = f"{health.rate_hz:.1f} frames a second are few: much changes from one to the next, and horizons count frames"
+        findings += found(NOTE, "slow", message)
+    full = sum(sequence["frames"] >= FULL_LENGTH for sequence in health.sequences)
+    if health.usable >= FULL_LENGTH and full < FEW_SEQUENCES:
+        said = f"{full} usable sequence{'' if full == 1 else 's'} of at least {FULL_LENGTH} frames"
+        message = f"only {said}: how drives differ is hardly known; stop and start the recording now and then"
+        findings += found(NOTE, "few-sequences", message)
     if not health.sequences:
         findings += found(FATAL, "nothing-usable", "no record is left after the cuts")
     return findings

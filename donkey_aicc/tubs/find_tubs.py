@@ -15,11 +15,11 @@ def is_tub(path: Path) -> bool:
     return is_v2_tub(path) or is_v1_tub(path)
 
 
-def read_tub(path: str | Path) -> TubContents:
-    """Read one tub of either version."""
+def read_tub(path: str | Path, listed_only: bool = False) -> TubContents:
+    """Read one tub of either version. listed_only: leave out catalogs that its manifest does not list."""
     path = Path(path)
     if is_v2_tub(path):
-        return read_v2_tub(path)
+        return read_v2_tub(path, listed_only)
     if is_v1_tub(path):
         return read_v1_tub(path)
     raise AiccError(_no_tub(path))

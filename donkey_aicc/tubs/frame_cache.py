@@ -27,7 +27,7 @@ from donkey_aicc.tubs.drive import digest_frame
 from donkey_aicc.tubs.image_file import MAX_IMAGE_BYTES, decode_image_file
 from donkey_aicc.untrusted import read_bounded, read_untrusted_json
 
-CACHE_VERSION = 1  # raise when decoding or resizing changes
+CACHE_VERSION = 2  # raise when decoding or resizing changes
 FRAMES, DESCRIPTION, ORIGIN = "frames.npy", "description.npz", "origin.json"
 BUILDING = ".building-"
 ABANDONED_AFTER_S = 24 * 3600.0

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.nets.preprocess import decode_jpeg, to_model_image
 from donkey_aicc.untrusted import read_bounded
 
 OK, MISSING, ZERO_BYTE, TRUNCATED, UNREADABLE = range(5)
@@ -49,9 +49,10 @@ def decode_image_file(path: str | Path | None) -> DecodedImage:
         return DecodedImage(ZERO_BYTE)
     if is_truncated(data):
         return DecodedImage(TRUNCATED)
-    if _pixels(data) > MAX_PIXELS:
+    width, height, mode = _head(data)
+    if width * height > MAX_PIXELS:
         return DecodedImage(UNREADABLE)
-    return _decode(data)
+    return _decode(data, (height, width) if data.startswith(JPEG_START) and mode in ("L", "RGB") else None, mode == "RGB")
 
 
 def is_truncated(data: bytes) -> bool:
@@ -70,7 +71,8 @@ def decode_whole(path: Path) -> np.ndarray | None:
     """(height, width, 3) uint8 RGB for people to look at, None if the file cannot be read."""
     try:
         data = read_bounded(path, MAX_IMAGE_BYTES)
-        if _pixels(data) > MAX_PIXELS:
+        width, height, _ = _head(data)
+        if width * height > MAX_PIXELS:
             return None
         stored = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
     except (OSError, AiccError, cv2.error):
@@ -78,21 +80,23 @@ def decode_whole(path: Path) -> np.ndarray | None:
     return None if stored is None else np.asarray(stored[:, :, ::-1])
 
 
-def _pixels(data: bytes) -> int:
-    """Width times height as the file's head says it: a few bytes can claim gigabytes."""
+def _head(data: bytes) -> tuple[int, int, str]:
+    """Width, height and Pillow's mode as the file's head says it: a few bytes can claim gigabytes."""
     try:
         with Image.open(io.BytesIO(data)) as image:
-            return int(image.width * image.height)
+            return image.width, image.height, image.mode
     except Image.DecompressionBombError:
-        return MAX_PIXELS + 1
+        return MAX_PIXELS + 1, 1, ""
     except Exception:  # Pillow's own, of many kinds; OpenCV will say whether it can read the file
-        return 0
+        return 0, 0, ""
 
 
-def _decode(data: bytes) -> DecodedImage:
+def _decode(data: bytes, jpeg_size: tuple[int, int] | None, colour: bool) -> DecodedImage:
+    """jpeg_size: height and width of a plain JPEG, which may be decoded at a smaller size."""
+    packed = np.frombuffer(data, dtype=np.uint8)
     try:
         # Unchanged keeps grey and alpha visible for the report, and like donkeycar ignores EXIF rotation.
-        stored = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_UNCHANGED)
+        stored = decode_jpeg(packed, *jpeg_size, colour) if jpeg_size else cv2.imdecode(packed, cv2.IMREAD_UNCHANGED)
     except cv2.error:
         stored = None
     if stored is None or stored.dtype not in (np.uint8, np.uint16):
@@ -106,8 +110,8 @@ def _decode(data: bytes) -> DecodedImage:
     return DecodedImage(
         status=OK,
         pixels=to_model_image(stored)[:, :, ::-1],  # OpenCV decodes to BGR; swapping 64x64 pixels is the cheap place
-        height=stored.shape[0],
-        width=stored.shape[1],
+        height=jpeg_size[0] if jpeg_size else stored.shape[0],
+        width=jpeg_size[1] if jpeg_size else stored.shape[1],
         channels=channels,
         bits=bits,
         digest=int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little"),

@@ -24,12 +24,13 @@ from donkey_aicc.tubs.labels import (
     takeover_count,
 )
 from donkey_aicc.tubs.near_duplicates import runs_of, standing_frames
-from donkey_aicc.tubs.tub_contents import LOSS, NOTE, found
+from donkey_aicc.tubs.tub_contents import LOSS, NOTE, Finding, found
 from donkey_aicc.tubs.tub_health import DataReport
 
 LABEL_SOURCES = ("auto", "cte", "csv", "takeover", "mark")
 CSV_CTE, CSV_SAFE = "csv (cte)", "csv (safe)"
 CTE_SOURCES = ("cte", CSV_CTE)
+OFF_CENTRE = 0.5  # of the usual distance from the middle
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,14 @@ def load_drives(
     must_be_usable: bool = True,
     lane_half_width: float | None = None,
     driving_only: bool = False,
+    listed_only: bool = False,
 ) -> LoadedData:
     """Sequences of all tubs below the paths, labelled, and a report on every tub.
 
     tau: threshold in the unit of the recorded cte, 'auto' (about half of the nominal frames safe) or None (keep cte, set
     no label from it). label_window_s: how long before a takeover or mark the frames count as unsafe.
     lane_half_width: |cte - centre| beyond it is a departure; None takes what each tub's recorder noted.
+    listed_only: leave out catalogs that a tub's manifest does not list.
     driving_only: leave out frames in which the car is carried or parked; the report counts them either way.
     must_be_usable: raise if no sequence is left, or no label of the kind asked for; False leaves that to the report.
     """
@@ -69,7 +72,8 @@ def load_drives(
     check_half_width(lane_half_width)
     tubs = find_tubs(paths, keep_others=not must_be_usable)
     assembled = [
-        assemble_tub(path, name, max_gap_s, min_length, cache_dir) for path, name in zip(tubs, tub_names(tubs), strict=True)
+        assemble_tub(path, name, max_gap_s, min_length, cache_dir, listed_only)
+        for path, name in zip(tubs, tub_names(tubs), strict=True)
     ]
     if labels_csv is not None:
         chosen = [_from_file(tub, labels_csv, len(assembled) == 1) for tub in assembled]
@@ -89,8 +93,10 @@ def load_drives(
             for sequence, marks in zip(sequences, tub.marks, strict=True)
         ]
         _report_labels(tub, source, done)
+        if source in CTE_SOURCES:
+            tub.health.findings += _about_centre(done, cte_centre)
         labelled += _driving(tub, done) if driving_only else done
-    report = DataReport([tub.health for tub in assembled], threshold, cte_centre)
+    report = DataReport([tub.health for tub in assembled], threshold, cte_centre, balanced=tau == "auto")
     if must_be_usable:
         _require_use(labelled, report, label_source if tau is not None else "auto", min_length)
     widths = [width for tub in assembled if (width := lane_half_width or tub.lane_half_width)]
@@ -190,6 +196,19 @@ def _threshold(chosen: list[Chosen], tau: float | str | None, centre: float) -> 
     if tau is None or not measured:
         return None
     return auto_tau(measured, centre) if isinstance(tau, str) else float(tau)
+
+
+def _about_centre(sequences: list[Drive], centre: float) -> list[Finding]:
+    """A note where the usual cte is far from the centre: the recorder may have measured from a border, or from elsewhere."""
+    cte = np.concatenate([sequence.cte[sequence.protocol == ""] for sequence in sequences] or [np.empty(0)])
+    cte = cte[np.isfinite(cte)]
+    if not len(cte):
+        return []
+    middle = float(np.median(cte))
+    if middle == centre or abs(middle - centre) < OFF_CENTRE * float(np.median(np.abs(cte - middle))):
+        return []
+    message = f"the usual cte is {middle:.3g}, not {centre:g}: if that is the middle of the lane, give --cte-centre {middle:.3g}"
+    return [Finding(NOTE, "cte-off-centre", message)]
 
 
 def _label(sequence: Drive, marks: np.ndarray, source: str, tau: float | None, centre: float, window_s: float) -> np.ndarray:

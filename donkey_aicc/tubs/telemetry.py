@@ -11,7 +11,7 @@ from donkey_aicc import channels
 from donkey_aicc.tubs.labels import is_pilot_mode
 from donkey_aicc.tubs.tub_contents import LARGEST_INDEX, LOSS, NOTE, Finding, Record, found, number, numbers, text
 
-BLIP_LENGTH = 2  # one frame, or the same frame stored twice
+BLIP_LENGTH = 5  # frames: no car is that far from the middle, exactly in it and far again within a quarter of a second
 LARGEST_CTE = 1e6  # in whatever unit: beyond it, it is a damaged number
 FAR_STEPS = 5.0  # "far from zero": this many times the usual change between frames
 
@@ -91,7 +91,7 @@ def _all_zero(record: Record) -> bool:
 
 
 def zero_blips(cte: np.ndarray) -> np.ndarray:
-    """(N,) bool: cte exactly 0 for one frame (or the same frame twice) while both neighbours are far from 0.
+    """(N,) bool: cte exactly 0 for a few frames while both neighbours are far from 0.
 
     Simulators do this where the nearest point of the path wraps around at the lap line.
     """

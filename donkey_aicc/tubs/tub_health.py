@@ -9,6 +9,8 @@ from donkey_aicc.tubs.timeline import Cut, cut_counts
 from donkey_aicc.tubs.tub_contents import FATAL, LOSS, Finding
 
 USABLE, USABLE_WITH_LOSSES, UNUSABLE = 0, 1, 2
+AHEAD = (1, 5, 15, 50)  # frames, of which the report says how many seconds they are
+AHEAD_SAID = " / ".join(map(str, AHEAD))
 VERDICTS = ("usable", "usable with losses", "unusable")
 
 
@@ -92,7 +94,8 @@ class TubHealth:
             return "unknown"
         if self.time_source != "recorded":
             return f"{self.rate_hz:.1f} Hz assumed, because the recorded times cannot be used"
-        return f"{self.rate_hz:.1f} Hz, jitter {self.jitter_ms:.1f} ms"
+        ahead = " / ".join(f"{frames / self.rate_hz:.2g}" for frames in AHEAD)
+        return f"{self.rate_hz:.1f} Hz, jitter {self.jitter_ms:.1f} ms; {AHEAD_SAID} frames ahead are {ahead} s"
 
 
 @dataclass
@@ -102,6 +105,7 @@ class DataReport:
     tubs: list[TubHealth]
     tau: float | None = None
     cte_centre: float = 0.0
+    balanced: bool = False  # tau was chosen so that about half of the driving is safe
 
     @property
     def exit_code(self) -> int:
@@ -125,6 +129,11 @@ class DataReport:
         sequences = sum(len(tub.sequences) for tub in self.tubs)
         threshold = "" if self.tau is None else f", safe means |cte - {self.cte_centre:g}| <= {self.tau:.4g}"
         total = f"{len(self.tubs)} tubs: {VERDICTS[self.exit_code]}, {sequences} sequences, {frames} usable frames{threshold}"
+        if self.tau is not None and self.balanced:
+            total += (
+                f"\n  within {self.tau:.4g} of the centre is half of your driving, the paper's balanced definition, not the edge "
+                "of the road; for that, give half the lane's width in the unit of the cte: --lane-half-width"
+            )
         return "\n\n".join([*(tub.to_text() for tub in self.tubs), total])
 
 

@@ -5,6 +5,7 @@ reads, takes every record it can parse and says what it could not.
 """
 
 import os
+import statistics
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -38,16 +39,19 @@ def is_v2_tub(path: Path) -> bool:
         return False
 
 
-def read_v2_tub(path: Path) -> TubContents:
-    """All records that can be parsed, from every catalog that exists."""
+def read_v2_tub(path: Path, listed_only: bool = False) -> TubContents:
+    """All records that can be parsed, from every catalog that exists, or only from those that the manifest lists."""
     manifest = _Manifest(path)
-    names, findings = _catalogs_to_read(path, manifest)
+    names, unlisted, findings = _catalogs_to_read(path, manifest)
     records: list[Record] = []
+    strangers: list[Record] = []
     for name in names:
         from_catalog, problems = _read_catalog(path / name)
-        records += from_catalog
+        strangers += from_catalog if name in unlisted else []
+        records += [] if listed_only and name in unlisted else from_catalog
         findings += problems
     ordered, problems = in_index_order(records)
+    findings += _about_unlisted(unlisted, strangers, ordered, listed_only)
     contents = TubContents(
         path=path,
         format="v2",
@@ -58,7 +62,7 @@ def read_v2_tub(path: Path) -> TubContents:
         metadata=manifest.metadata,
         findings=manifest.findings + findings + problems,
     )
-    contents.findings += _compare_with_manifest(contents, manifest)
+    contents.findings += _compare_with_manifest(contents, manifest, {record.index for record in strangers})
     return contents
 
 
@@ -121,17 +125,32 @@ def _catalog_number(name: str) -> tuple[int, str]:
     return (int(digits) if digits else -1), name
 
 
-def _catalogs_to_read(path: Path, manifest: _Manifest) -> tuple[list[str], list[Finding]]:
-    """Names in order, and what differs between the manifest's list and the folder."""
+def _catalogs_to_read(path: Path, manifest: _Manifest) -> tuple[list[str], list[str], list[Finding]]:
+    """Names in order, those of them that the manifest does not list, and what else differs between its list and the folder."""
     present = _catalogs_present(path)
     listed = manifest.catalogs if manifest.catalogs is not None else present
     absent = sorted(set(listed) - set(present))
     unlisted = sorted(set(present) - set(listed))
     stray = [entry.name for entry in path.iterdir() if entry.name.startswith(".") and entry.suffix == ".catalog"]
     findings = found(LOSS, "catalog-missing", f"listed in {MANIFEST} but absent: {_some(absent)}", len(absent))
-    findings += found(LOSS, "catalog-unlisted", f"not listed in {MANIFEST}, read anyway: {_some(unlisted)}", len(unlisted))
     findings += found(NOTE, "stray-file", f"ignored hidden files: {_some(sorted(stray))}", len(stray))
-    return sorted(present, key=_catalog_number), findings
+    return sorted(present, key=_catalog_number), unlisted, findings
+
+
+def _about_unlisted(unlisted: list[str], strangers: list[Record], kept: list[Record], listed_only: bool) -> list[Finding]:
+    """What is in catalogs that the manifest does not list: usually an earlier recording, with its list of deletions lost."""
+    if not unlisted:
+        return []
+    own = {id(record) for record in strangers}
+    count = len(strangers) if listed_only else sum(id(record) in own for record in kept)
+    what = f"{count} records in {len(unlisted)} catalogs that {MANIFEST} does not list ({_some(unlisted)})"
+    hours = [_usual_time([each.time_ms for each in some]) for some in (strangers, [r for r in kept if id(r) not in own])]
+    apart = (hours[0] - hours[1]) / 3.6e6
+    when = (
+        "" if not abs(apart) >= 0.05 else f", recorded {abs(apart):.1f} h {'earlier' if apart < 0 else 'later'} than the others"
+    )
+    said = "left out" if listed_only else "read anyway, though which of them were deleted is lost; --listed-only leaves them out"
+    return [Finding(NOTE if listed_only else LOSS, "catalog-unlisted", f"{what}{when}: {said}", count)]
 
 
 def _read_catalog(path: Path) -> tuple[list[Record], list[Finding]]:
@@ -172,7 +191,8 @@ def _check_line_lengths(path: Path, lines: list[bytes]) -> list[Finding]:
     return found(NOTE, "catalog-manifest", f"{path.stem}.catalog_manifest does not fit its catalog (not needed here)")
 
 
-def _compare_with_manifest(contents: TubContents, manifest: _Manifest) -> list[Finding]:
+def _compare_with_manifest(contents: TubContents, manifest: _Manifest, strangers: set[int]) -> list[Finding]:
+    """strangers: indices in catalogs that the manifest does not list, of which more is said elsewhere."""
     findings = []
     missing = missing_indices(contents)
     findings += found(LOSS, "missing-index", f"{missing} indices between the first and the last record are missing", missing)
@@ -180,10 +200,16 @@ def _compare_with_manifest(contents: TubContents, manifest: _Manifest) -> list[F
     if manifest.current_index is not None:
         lost = manifest.current_index - after_last
         findings += found(LOSS, "records-missing", f"{MANIFEST} counts {lost} more records at the end than exist", max(lost, 0))
-        findings += found(NOTE, "records-uncounted", f"{-lost} records at the end are not counted in {MANIFEST}", max(-lost, 0))
+        beyond = sum(each.index >= manifest.current_index and each.index not in strangers for each in contents.records)
+        findings += found(NOTE, "records-uncounted", f"{beyond} records at the end are not counted in {MANIFEST}", beyond)
     recorded = set(chain.from_iterable(record.values for record in contents.records))
     undeclared = sorted(key for key in contents.declared if key not in recorded and contents.records)
     return findings + found(NOTE, "key-absent", f"declared but in no record: {_some(undeclared)}", len(undeclared))
+
+
+def _usual_time(times_ms: list[float]) -> float:
+    known = [time for time in times_ms if time == time]
+    return statistics.median(known) if known else float("nan")
 
 
 def _some(items: list[Any], limit: int = 5) -> str:

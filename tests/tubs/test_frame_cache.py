@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.nets.preprocess import JPEG_QUALITY, as_recorded, to_model_image
 from donkey_aicc.tubs import frame_cache
 from donkey_aicc.tubs.frame_cache import cache_key, default_cache_dir, load_frames
 from donkey_aicc.tubs.image_file import MISSING, OK, TRUNCATED, UNREADABLE, ZERO_BYTE, decode_image_file
@@ -37,6 +37,16 @@ def test_lossless_images_of_any_kind_decode_to_what_the_camera_path_gives(tmp_pa
     decoded = decode_image_file(path)
     assert decoded.status == OK and np.array_equal(decoded.pixels, to_model_image(pixels))
     assert (decoded.height, decoded.width, decoded.channels) == (*shape[:2], shape[2] if len(shape) == 3 else 1)
+
+
+@pytest.mark.parametrize("shape", [(720, 1280, 3), (480, 640)])
+def test_a_large_jpeg_is_decoded_smaller_in_a_tub_and_on_the_car_alike(tmp_path, shape):
+    pixels = cv2.GaussianBlur(np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8), (0, 0), 15)
+    Image.fromarray(pixels).save(tmp_path / "0.jpg", quality=JPEG_QUALITY)  # as donkeycar's tub stores it
+    decoded = decode_image_file(tmp_path / "0.jpg")
+    assert (decoded.height, decoded.width, decoded.channels) == (*shape[:2], shape[2] if len(shape) == 3 else 1)
+    assert np.array_equal(decoded.pixels, to_model_image(as_recorded(pixels)))
+    assert np.abs(decoded.pixels.astype(int) - to_model_image(pixels)).max() <= 6
 
 
 def test_16_bit_grey_is_scaled_not_cut(tmp_path):

@@ -201,14 +201,23 @@ def test_one_tau_for_all_tubs(make_tub):
     assert abs(np.mean(shares) - 0.5) < 0.05 and shares[0] > shares[1]
 
 
-def test_lap_line_blip_and_empty_first_record_are_unlabelled(make_tub):
+@pytest.mark.parametrize("frames", [1, 3])
+def test_lap_line_blip_and_empty_first_record_are_unlabelled(make_tub, frames):
     cte = 2.0 + 0.01 * np.arange(40)
-    cte[[0, 20]] = 0.0
+    cte[[0, *range(20, 20 + frames)]] = 0.0
     position = np.arange(40) * 1.0
     made = make_tub(40, pos__cte=cte, pos__pos_x=position, pos__speed=position)
-    data = load_drives([made.path])
-    assert np.flatnonzero(np.isnan(data.drives[0].safe)).tolist() == [0, 20]
-    assert codes(data) == {"empty-telemetry": 1, "cte-blip": 1} and data.report.exit_code == 0
+    data = load_drives([made.path], cte_centre=2.2)
+    assert np.flatnonzero(np.isnan(data.drives[0].safe)).tolist() == [0, *range(20, 20 + frames)]
+    assert codes(data) == {"empty-telemetry": 1, "cte-blip": frames} and data.report.exit_code == 0
+
+
+def test_a_middle_that_is_not_at_zero_is_named(make_tub):
+    """A simulator that measures from a border: -2.67 in the middle of the lane."""
+    made = make_tub(39, pos__cte=-2.67 + 0.01 * (np.arange(39) % 3 - 1))
+    (said,) = [finding.message for finding in load_drives([made.path]).report.tubs[0].findings]
+    assert said.endswith("give --cte-centre -2.67")
+    assert "cte-off-centre" not in codes(load_drives([made.path], cte_centre=-2.67))
 
 
 def test_driving_through_zero_is_not_a_blip(make_tub):

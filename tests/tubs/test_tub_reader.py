@@ -83,15 +83,20 @@ def test_last_catalog_is_absent(make_tub):
     assert codes(contents)["records-missing"] == 20 - len(contents.records) > 0
 
 
-def test_present_catalog_that_is_not_listed_is_read(make_tub):
+def test_an_earlier_recording_whose_deletions_are_lost_is_called_so_and_can_be_left_out(make_tub):
+    """Ten records in catalogs that the manifest no longer lists, an hour and a half older than the rest."""
     made = make_tub(20, catalog_len=5)
+    made.edit(lambda record: record | {"_timestamp_ms": record["_timestamp_ms"] - 5_400_000 * (record["_index"] >= 10)})
     manifest = made.path / "manifest.json"
     lines = manifest.read_text().splitlines()
     last = json.loads(lines[-1])
-    last["paths"] = last["paths"][:2]
+    last |= {"paths": last["paths"][:2], "current_index": 10}
     manifest.write_text("\n".join([*lines[:-1], json.dumps(last)]) + "\n")
     contents = read_tub(made.path)
-    assert len(contents.records) == 20 and codes(contents)["catalog-unlisted"] >= 1
+    (said,) = [finding for finding in contents.findings if finding.code == "catalog-unlisted"]
+    assert len(contents.records) == 20 and said.count == 10 and "recorded 1.5 h earlier" in said.message
+    assert "records-uncounted" not in codes(contents)
+    assert [record.index for record in read_tub(made.path, listed_only=True).records] == list(range(10))
 
 
 def test_stray_hidden_catalog_is_ignored(make_tub):
