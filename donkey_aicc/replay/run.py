@@ -191,7 +191,8 @@ def _strength(run: Run, name: str) -> np.ndarray:
     if values is None:
         return np.full(len(run), np.nan)
     width = max(1, round(SMOOTH_S * run.rate_hz))
-    return np.convolve(np.nan_to_num(values), np.ones(width) / width, mode="same") + 0.0 * values
+    smooth = np.convolve(np.nan_to_num(values), np.ones(width) / width)[(width - 1) // 2 :]
+    return smooth[: len(values)] + 0.0 * values  # a drive may be shorter than the window
 
 
 def _worst(run: Run, kind: str, strength: np.ndarray, text: Callable[[int], str]) -> list[Event]:

@@ -11,7 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 from PIL import Image
 
-from donkey_aicc.calibration.calibrator_file import load_calibrator
+from donkey_aicc.alarm.can_speak import check_can_speak
+from donkey_aicc.calibration.calibrator_file import load_calibrator, meaning_of
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.commands.info import describe
 from donkey_aicc.faults.fault import parse_schedule
@@ -19,13 +20,18 @@ from donkey_aicc.files import sha256_of
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import PilotNet
 from donkey_aicc.nets.manifest import MANIFEST, read_manifest
+from donkey_aicc.nets.signature import check_signature, new_key, sign
 from donkey_aicc.nets.vision_pilot import pilot_weights, save_pilot
 from donkey_aicc.overhead.setup_file import load_setup
+from donkey_aicc.replay.lerobot_columns import dataset_columns
+from donkey_aicc.replay.read_run import read_run
+from donkey_aicc.replay.replay_page import packed_run
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.tubs.labels import read_label_csv
 from donkey_aicc.tubs.load import load_drives
 from tests.hostile.mutations import HOSTILE_VALUES, byte_mutations, json_mutations, table_mutations
 from tests.monitor_under_test import add_calibrator, make_bundle
+from tests.replay.recorded_tub import write_tub
 from tests.synthetic_scores import synthetic_table
 
 
@@ -41,7 +47,7 @@ class Door:
 def all_doors(folder: Path) -> dict[str, Door]:
     """The doors with their good files below the folder."""
     makers = (_calibrator, _manifest, _weights, _pilot_manifest, _pilot_weights, _labels, _scores)
-    makers += (_catalog, _tub_manifest, _line_lengths, _v1_record, _setup, _schedule, _settings)
+    makers += (_catalog, _tub_manifest, _line_lengths, _v1_record, _setup, _schedule, _settings, _replay, _signature)
     doors = []
     for maker in makers:
         place = folder / maker.__name__.strip("_")
@@ -65,6 +71,8 @@ DOORS = (
     "overhead setup",
     "injection schedule",
     "settings",
+    "replayed catalog",
+    "signature",
 )
 
 
@@ -81,9 +89,27 @@ def _file_door(name: str, path: Path, load: Callable[[], Any], as_json: bool = T
 
 def _calibrator(folder: Path) -> Door:
     bundle_path = make_bundle(folder / "bundle")
-    add_calibrator(bundle_path)
+    add_calibrator(bundle_path, alarm=True)
     bundle = Bundle.load(bundle_path)
-    return _file_door("calibrator.json", bundle.calibrator_path, lambda: load_calibrator(bundle))
+    good = json.loads(bundle.calibrator_path.read_bytes())
+
+    def load(data: bytes) -> Any:
+        """With the hash that fits, where it is a table: a stranger knows how it is made."""
+        bundle.calibrator_path.write_bytes(_hashed(data))
+        calibrator = load_calibrator(bundle)
+        if calibrator.alarm is not None:
+            check_can_speak(calibrator.alarm, bundle)
+        return calibrator
+
+    return Door("calibrator.json", st.one_of(json_mutations(good), byte_mutations(json.dumps(good).encode())), load)
+
+
+def _hashed(data: bytes) -> bytes:
+    try:
+        stored = json.loads(data)
+        return json.dumps(stored | {"meaning": meaning_of(stored)}).encode()
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return data
 
 
 def _manifest(folder: Path) -> Door:
@@ -263,3 +289,22 @@ def _settings(folder: Path) -> Door:
         return AiccConfig.from_donkey(cfg)
 
     return Door("settings", given, load)
+
+
+def _replay(folder: Path) -> Door:
+    tub = write_tub(folder / "tub", 4)
+    path = tub / "catalog_0.catalog"
+
+    def load(data: bytes) -> Any:
+        path.write_bytes(data)
+        run = read_run(tub)
+        return json.dumps(packed_run(run), allow_nan=False), dataset_columns(run, run.horizons)
+
+    return Door("replayed catalog", _line_mutations(path.read_bytes()), load)
+
+
+def _signature(folder: Path) -> Door:
+    bundle = make_bundle(folder / "bundle")
+    new_key(folder / "owner.key")
+    public = sign(bundle, folder / "owner.key")
+    return _file_door("signature", bundle / "signature.json", lambda: check_signature(bundle, public))

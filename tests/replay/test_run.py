@@ -53,3 +53,10 @@ def test_unclipped_scores_rank_frames_that_clipped_ones_cannot_tell_apart():
 
 def test_a_drive_without_scores_or_labels_has_no_events():
     assert find_events(run_with(steering=np.zeros(100))) == []
+
+
+@pytest.mark.parametrize("length", [1, 4, 10, 11])
+def test_a_drive_of_a_few_frames_has_its_events(length):
+    """Four records with `aicc/rho` were a traceback."""
+    (event,) = of_kind(find_events(run_with(length, rho=np.linspace(0.1, 1.0, length))), "picture")
+    assert 0 <= event.row < length
