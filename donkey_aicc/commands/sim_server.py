@@ -18,7 +18,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="faults of every car, such as dark:3@10s, or of the car with that car_name; may be repeated",
     )
     parser.add_argument("--together", action="store_true", help="cars of one scene see each other and may collide")
-    parser.add_argument("--scale", type=float, default=1.0, help="lengths in the telemetry in units of a metre (default 1)")
+    parser.add_argument(
+        "--scale",
+        type=float,
+        default=None,
+        help="units of the telemetry in a metre (default: a Unity scene's lane is as wide as in Unity; metres on our own tracks)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the first car's world; the next has the next (default 0)")
 
 

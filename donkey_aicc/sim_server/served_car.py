@@ -51,6 +51,7 @@ class ServedCar:
         self._camera, self._encoding, self._depth = CameraConfig(), "JPG", 3
         self._command = (0.0, 0.0, 0.0)
         self._stood_s, self._crossed = 0.0, -1
+        self._scale = self._units_per_m()
         self._said: set[str] = set()
 
     @property
@@ -90,9 +91,15 @@ class ServedCar:
         self._build()
         return [line("car_loaded")]
 
+    def _units_per_m(self) -> float:
+        """A Unity scene speaks in its own unit, in which its clients know when an episode is over; our tracks in metres."""
+        if self._settings.scale is not None:
+            return self._settings.scale
+        return SCENES[self.scene].units_per_m if self.scene in SCENES else 1.0
+
     def _build(self) -> None:
         """A world of its own with this client's camera."""
-        settings = self._settings
+        settings, self._scale = self._settings, self._units_per_m()
         track = settings.track or (SCENES[self.scene].track if self.scene in SCENES else self.scene)
         world = World(track, settings.seed + self.number, settings.rate_hz, self._camera)
         self._ride = Ride(world)
@@ -119,14 +126,13 @@ class ServedCar:
         lacking = [name for name in ("fish_eye_x", "fish_eye_y", "offset_x", "rot_y", "rot_z") if given[name]]
         if lacking:
             self.say(f"the camera cannot do {', '.join(lacking)}")
-        scale = self._settings.scale
         camera = CameraConfig(
             width=int(given["img_w"]) or usual.width,
             height=int(given["img_h"]) or usual.height,
             fov_deg=given["fov"] or usual.fov_deg,
             pitch_deg=usual.pitch_deg + given["rot_x"],
-            height_m=usual.height_m + given["offset_y"] / scale,
-            forward_m=usual.forward_m + given["offset_z"] / scale,
+            height_m=usual.height_m + given["offset_y"] / self._scale,
+            forward_m=usual.forward_m + given["offset_z"] / self._scale,
         )
         if camera.width * camera.height > _MOST_PIXELS:
             raise AiccError(f"a picture must have at most {_MOST_PIXELS} pixels, got {camera.width}x{camera.height}")
@@ -151,7 +157,7 @@ class ServedCar:
         """Facing along the lane there."""
         if self._ride is None:
             return
-        x, y = (number(message, name) / self._settings.scale for name in ("pos_x", "pos_z"))
+        x, y = (number(message, name) / self._scale for name in ("pos_x", "pos_z"))
         self._begin(pose=(x, y, self._ride.world.track.project(x, y)[2]))
 
     def _on_exit_scene(self, message: Mapping[str, Any]) -> list[bytes]:
@@ -195,7 +201,7 @@ class ServedCar:
     def telemetry(self) -> bytes:
         """The car as it stands."""
         assert self._ride is not None
-        ride, scale = self._ride, self._settings.scale
+        ride, scale = self._ride, self._scale
         seen, motion, track = ride.observation, ride.motion(), ride.world.track
         triples = {"pos": "xyz", "vel": "xyz", "accel": "xyz", "gyro": "xyz"}
         values = {

@@ -22,14 +22,14 @@ class ServerSettings:
     faults_by_name: Mapping[str, str] = field(default_factory=dict)  # of the car with this car_name
     together: bool = False  # the cars of a scene see each other and may collide
     seed: int = 0  # of the first client's world; the next has the next
-    scale: float = 1.0  # lengths and speeds in the telemetry, in units of a metre
+    scale: float | None = None  # units of the telemetry in a metre; None: those of the scene, metres on our own tracks
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
             raise ConfigError(f"--port must be from 0 to 65535, got {self.port}")
         if not 1.0 <= self.rate_hz <= 200.0:
             raise ConfigError(f"--rate must be from 1 to 200 ticks a second, or 0 for one tick a command, got {self.rate_hz:g}")
-        if not 0.01 <= self.scale <= 1000.0:
+        if self.scale is not None and not 0.01 <= self.scale <= 1000.0:
             raise ConfigError(f"--scale must be from 0.01 to 1000, got {self.scale:g}")
         if self.seed < 0:
             raise ConfigError(f"--seed must be >= 0, got {self.seed}")

@@ -1,10 +1,14 @@
 """The Unity simulator's scenes: which of our tracks stands for each, and how wide its lane is where that is known.
 
 A width is in the scene's own unit, that of its cte. The path that cte is measured from is the middle of a lane, not of the road.
+Our tracks behind the protocol speak in the scene's unit too: their lane is as wide in it as the scene's.
 """
 
 from dataclasses import dataclass
 
+from donkey_aicc.simulator.tracks import HALF_WIDTH_M
+
+_USUAL_HALF_WIDTH = 3.0
 _ROAD = "sdsandbox, Scripts/_controllers.prefab: half the road (roadWidth 5) less how far the path lies beside its middle"
 
 
@@ -14,10 +18,15 @@ class Scene:
     half_width: float | None = None  # |cte| beyond it is off the road on the nearer side; None: nobody has published it
     source: str = ""
 
+    @property
+    def units_per_m(self) -> float:
+        """A scene of unknown width is taken for as wide as the generated track."""
+        return (self.half_width or _USUAL_HALF_WIDTH) / HALF_WIDTH_M
+
 
 SCENES = {
     "generated_road": Scene("seed:1", 2.8, f"{_ROAD} (roadOffsetW 2.2); another texture of the road has another width"),
-    "generated_track": Scene("loop", 3.0, f"{_ROAD} (roadOffsetW 2, Assets/Scenes/generated_track.unity)"),
+    "generated_track": Scene("loop", _USUAL_HALF_WIDTH, f"{_ROAD} (roadOffsetW 2, Assets/Scenes/generated_track.unity)"),
     "warehouse": Scene("oval"),
     "sparkfun_avc": Scene("hairpin"),
     "mountain_track": Scene("chicane"),

@@ -226,6 +226,10 @@ def _report_labels(tub: AssembledTub, source: str, sequences: list[Drive]) -> No
     known = safe[np.isfinite(safe)]
     health = tub.health
     health.label_source, health.labelled = source, len(known)
+    if any(np.isfinite(sequence.departed).any() for sequence in sequences):
+        health.departures = sum(
+            int((np.diff(sequence.departed > 0, prepend=False) & (sequence.departed > 0)).sum()) for sequence in sequences
+        )
     if len(known):
         health.safe_share = float(known.mean())
         single = len(known) if health.safe_share in (0.0, 1.0) else 0

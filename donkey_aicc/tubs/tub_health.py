@@ -41,6 +41,7 @@ class TubHealth:
     label_source: str = "none"
     labelled: int = 0
     safe_share: float = math.nan
+    departures: int | None = None  # times the lane was left; None: nothing recorded tells
     not_driving: int = 0  # frames of a parked or carried car
     findings: list[Finding] = field(default_factory=list)
 
@@ -84,7 +85,9 @@ class TubHealth:
             ("repeats", f"{_share(self.repeat_share)} of the frames are byte-identical to the one before"),
             ("commands", _counts(self.action_sources)),
             ("protocols", _counts(protocols) if set(self.protocols) - {""} else ""),
+            ("driven in", self.home),
             ("labels", labels if self.label_source != "none" else "none: good for the world model, not for the safety predictor"),
+            ("departures", "unknown: no lane width, no mark" if self.departures is None else f"{self.departures}"),
             ("driving", f"{self.usable - self.not_driving} frames; {self.not_driving} parked or carried" if self.usable else ""),
             ("keys", ", ".join(sorted(self.keys))),
         ]
@@ -127,7 +130,7 @@ class DataReport:
     def to_text(self) -> str:
         frames = sum(tub.usable for tub in self.tubs)
         sequences = sum(len(tub.sequences) for tub in self.tubs)
-        threshold = "" if self.tau is None else f", safe means |cte - {self.cte_centre:g}| <= {self.tau:.4g}"
+        threshold = "" if self.tau is None else f", the label safe means |cte - {self.cte_centre:g}| <= {self.tau:.4g}"
         total = f"{len(self.tubs)} tubs: {VERDICTS[self.exit_code]}, {sequences} sequences, {frames} usable frames{threshold}"
         if self.tau is not None and self.balanced:
             total += (

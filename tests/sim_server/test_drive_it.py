@@ -19,7 +19,7 @@ NUMBERS += [f"{name}_{axis}" for name in ("pos", "vel", "accel", "gyro") for axi
 
 def test_a_client_drives_a_lap_and_hears_of_it():
     with Served(ServerSettings(**STEPPED)) as port:
-        client = Client(port).load("warehouse", {"img_w": 32, "img_h": 24, "img_d": 3, "rot_x": 0})
+        client = Client(port).load("oval", {"img_w": 32, "img_h": 24, "img_d": 3, "rot_x": 0})
         assert set(client.names) >= set(SCENES)
         track = make_track("oval")
         expert, seen = Expert(track), client.drive()
@@ -37,7 +37,7 @@ def test_a_client_drives_a_lap_and_hears_of_it():
 
 def test_the_brake_stops_it_and_a_reset_begins_anew():
     with Served(ServerSettings(**STEPPED)) as port:
-        client = Client(port).load()
+        client = Client(port).load("loop")
         start = client.drive()
         for _ in range(20):
             seen = client.drive(0.0, 0.6)
@@ -53,6 +53,17 @@ def test_the_brake_stops_it_and_a_reset_begins_anew():
         client.send("exit_scene")
         client.load("loop")
         assert client.drive()["time"] == pytest.approx(0.05)
+        client.close()
+
+
+def test_a_scene_speaks_in_its_own_unit_so_that_leaving_the_lane_ends_the_clients_episode():
+    """gym-donkeycar ends an episode at 8 < |cte| <= 16, and the tub's departures are counted beyond the scene's width."""
+    with Served(ServerSettings(**STEPPED)) as port:
+        client = Client(port).load("generated_track", {"img_w": 16, "img_h": 16, "img_d": 3, "rot_x": 0})
+        seen = [client.drive(0.0, 0.5) for _ in range(150)]
+        ctes = np.abs([each["cte"] for each in seen])
+        assert any((ctes > 8.0) & (ctes <= 16.0)) and any((ctes > SCENES["generated_track"].half_width) & (ctes < 8.0))
+        assert max(each["speed"] for each in seen) > 5.0
         client.close()
 
 
