@@ -1,6 +1,7 @@
 """DONKEY_GYM = True: what the Unity simulator knows beside the picture, and what the tub must say of its scene."""
 
 import logging
+import os
 from typing import Any
 
 from donkey_aicc import channels
@@ -14,10 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 class UnityProgress:
-    """Runs right after donkeycar's DonkeyGymEnv: the lap being driven, from 1, and whether the car has hit something just now.
-
-    gym-donkeycar tells of the first hit only, unless the environment variable RACE is `True`.
-    """
+    """Runs right after donkeycar's DonkeyGymEnv: the lap being driven, from 1, and whether the car has hit something just now."""
 
     def __init__(self, gym: Any) -> None:
         self._gym, self._was = gym, "none"
@@ -35,6 +33,9 @@ def add_unity(car: Assembly) -> None:
     if getattr(car.cfg, "DONKEY_GYM", False):
         places = [place for place, entry in enumerate(car.V.parts) if type(entry["part"]).__name__ == "DonkeyGymEnv"]
         if places:
+            os.environ.setdefault(
+                "RACE", "True"
+            )  # else gym-donkeycar hides every hit after an episode's end, and donkeycar has none
             with inserting_at(car.V, places[0] + 1):
                 car.V.add(UnityProgress(car.V.parts[places[0]]["part"]), outputs=[channels.LAP, channels.HIT])
             car.recorded |= {channels.LAP: "int", channels.HIT: "boolean"}
