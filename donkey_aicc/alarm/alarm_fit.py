@@ -6,6 +6,7 @@ import numpy as np
 
 from donkey_aicc.alarm.alarm_model import LEAST_HAZARD_UNIT, MOST_STOP_HAZARD, NEAR_STEPS, AlarmModel, Checked
 from donkey_aicc.alarm.alarm_policy import Threshold, conformal_threshold
+from donkey_aicc.alarm.day_watch import UsualDays
 from donkey_aicc.alarm.evidence import LEAST_DEPARTURES, HazardModel, fit_hazard
 from donkey_aicc.alarm.pieces import Piece, independent_pieces, piece_numbers
 from donkey_aicc.alarm.sign_scales import SignScales
@@ -88,14 +89,16 @@ def fit_alarm(
         note=note,
     )
     if fresh is None:
-        largest = _left_out_maxima(nominal, measured, pieces, further, statistics, model)
+        judged = nominal
+        largest, score = _left_out_maxima(nominal, measured, pieces, further, statistics, model)
     else:
-        held = table_evidence(fresh, statistics, settings, scales)
-        largest = piece_maxima(fresh, model.score(held.evidence), held.departs, piece.frames)
+        judged, held = fresh, table_evidence(fresh, statistics, settings, scales)
+        score = model.score(held.evidence)
+        largest = piece_maxima(fresh, score, held.departs, piece.frames)
     worth, seen = independent_pieces(largest), np.maximum(largest, LEAST_SCORE)
     watch = conformal_threshold(seen, chances[0], worth)
     danger = conformal_threshold(seen, chances[1], worth, tail=True)
-    model = replace(model, watch=watch, danger=danger)
+    model = replace(model, watch=watch, danger=danger, usual=UsualDays.measure(judged, score, piece.frames))
     if others.aside is not None:
         model = _hold_to(model, check_on(model, others.aside, statistics))
     model.check()
@@ -109,14 +112,14 @@ def _left_out_maxima(
     further: list[ScoreTable],
     statistics: ScoreStatistics,
     model: AlarmModel,
-) -> np.ndarray:
-    """(pieces,) largest persistent score of each, by scores and scales that it had no part in.
+) -> tuple[np.ndarray, np.ndarray]:
+    """(pieces,) largest persistent score of each, by scores and scales that it had no part in; and (rows,) these scores.
 
     measured: rows at the beginning that the statistics rest on.
     """
     count = int(pieces.max()) + 1
     folds = np.arange(count) * min(FOLDS, count) // count  # neighbours in one fold: they resemble each other
-    largest = np.zeros(count)
+    largest, scores = np.zeros(count), np.zeros(len(nominal))
     for fold in range(int(folds.max()) + 1):
         out = folds[pieces] == fold
         try:
@@ -125,10 +128,10 @@ def _left_out_maxima(
         except AiccError:  # so little data that the others alone have no scale
             own, scales = statistics, model.scales
         found = table_evidence(nominal, own, model.signs, scales)
-        score = np.where(out, model.score(found.evidence), 0.0)
-        mine = piece_maxima(nominal, score, found.departs, model.piece.frames)
+        scores = np.where(out, model.score(found.evidence), scores)
+        mine = piece_maxima(nominal, np.where(out, scores, 0.0), found.departs, model.piece.frames)
         largest = np.where(folds == fold, mine, largest)
-    return largest
+    return largest, scores
 
 
 def levelled(seen: ScoreTable, nominal: ScoreTable) -> ScoreTable:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.alarm.alarm_policy import MOST_OF_A_SIGN, NONE, AlarmPolicy, Threshold
+from donkey_aicc.alarm.day_watch import DayWatch, UsualDays
 from donkey_aicc.alarm.evidence import LARGEST_LOGIT, Evidence, EvidenceStream, HazardModel
 from donkey_aicc.alarm.pieces import Piece
 from donkey_aicc.alarm.sign_scales import SignScales
@@ -56,8 +57,6 @@ def reason(deviations: np.ndarray, signs: np.ndarray, scales: SignScales, hazard
 
 
 NEAR_STEPS = 20  # the hazard that decides: a departure within about a second
-
-
 ENOUGH_PIECES = 12
 FRESH_LAPS = "twelve fresh laps cure most of it: drive them well, manage.py drive --alarm-laps 12, then calibrate --alarm-drives"
 
@@ -91,6 +90,7 @@ class AlarmModel:
     stop_hazard: float  # danger with at least this hazard is a case for a stop, below for a crawl
     note: str = ""  # why there is no hazard
     checked: Checked | None = None  # None: no drive was kept aside
+    usual: UsualDays | None = None  # None: too little driving to tell one day from another
 
     def score(self, evidence: Evidence) -> np.ndarray:
         """(L,) the one combined score that the thresholds are for: the strangest sign or the hazard, whichever is larger."""
@@ -117,7 +117,7 @@ class AlarmModel:
         if self.danger.pieces < ENOUGH_PIECES or self.danger.aim >= 1.0:
             said.append(f"  {FRESH_LAPS}")
         said.append(f"hazard: {self.note}" if self.hazard is None else "hazard: fitted on departures under driven faults")
-        return said
+        return said + ([] if self.usual is None else [self.usual.promise(self.piece)])
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -129,6 +129,7 @@ class AlarmModel:
             "danger": vars(self.danger),
             "piece": vars(self.piece),
             "checked": None if self.checked is None else vars(self.checked),
+            "usual": None if self.usual is None else self.usual.to_json(),
         } | {name: getattr(self, name) for name in _PLAIN}
 
     @classmethod
@@ -143,6 +144,7 @@ class AlarmModel:
                 danger=Threshold.from_json(stored["danger"]),
                 piece=Piece.from_json(stored["piece"]),
                 checked=None if stored["checked"] is None else Checked(**stored["checked"]),
+                usual=None if stored.get("usual") is None else UsualDays.from_json(stored["usual"]),
                 hazard_unit=number("the alarm's hazard unit", stored["hazard_unit"], LEAST_HAZARD_UNIT, LARGEST_LOGIT),
                 cruise=number("the alarm's cruise", stored["cruise"], 0.0, 1.0),
                 stop_hazard=number("the alarm's stop_hazard", stored["stop_hazard"], 0.0, MOST_STOP_HAZARD),
@@ -202,6 +204,7 @@ class AlarmStream:
         self._evidence = EvidenceStream(model.scales, horizons, window=model.signs.window)
         self.policy = AlarmPolicy(model.watch, model.danger, model.piece.frames)
         self._lap: deque[np.ndarray] = deque(maxlen=model.piece.frames)  # signs of the last lap's driving
+        self.day = None if model.usual is None else DayWatch(model.usual)
         steps = np.array(model.hazard.horizons if model.hazard is not None else horizons)
         self._near = int(np.argmin(np.abs(steps - NEAR_STEPS)))
 
@@ -237,6 +240,8 @@ class AlarmStream:
         if signs is not None:
             self._lap.append(row)
         score = float(self.model.score(evidence)[0])
+        if self.day is not None and np.isfinite(row).any():
+            self.day.step(score)
         level = self.policy.step(score)
         hazard = () if self.model.hazard is None else tuple(self.model.hazard.hazard(evidence.features)[0].tolist())
         by_hazard = float(self.model.hazard_score(evidence)[0])

@@ -71,10 +71,12 @@ def add_judgement(car: Assembly, monitor: Monitor | None, intake: "FrameIntake |
         _add_confidence(car, monitor, first, scorer)
     else:
         _add_status(car)
-    car.V.add(MonitorStatus(scorer), inputs=[channels.STATUS], outputs=[channels.STATUS, channels.GRADE])
     _add_health(car, monitor, scorer)
     has_alarm = monitor.calibrator is not None and monitor.calibrator.alarm is not None
-    return Judgement(scorer, _add_alarm(car, monitor, scorer) if has_alarm else None)
+    alarm = _add_alarm(car, monitor, scorer) if has_alarm else None
+    status = MonitorStatus(scorer) if alarm is None else MonitorStatus(scorer, lambda: str(alarm.today))
+    car.V.add(status, inputs=[channels.STATUS], outputs=[channels.STATUS, channels.GRADE])
+    return Judgement(scorer, alarm)
 
 
 def _make_scorer(car: Assembly, monitor: Monitor, intake: "FrameIntake", first: "RightOfWay") -> "WorldModelScorer":

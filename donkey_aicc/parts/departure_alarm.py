@@ -71,6 +71,11 @@ class DepartureAlarm:
             logger.info("false alarm (%s) noted; %s begins at %.2f now", level, level, self._stream.policy.threshold(level))
             self._keep()
 
+    @property
+    def today(self) -> str:
+        """What the watch of the day has to say: '' or that today is not like the calibration's days."""
+        return "" if self._stream.day is None else self._stream.day.statement()
+
     def lap_was_normal(self) -> str:
         """The driver says that the last lap was: it sets what is nominal today, in the next tick."""
         if not self._stream.lap_driven:

@@ -105,15 +105,15 @@ class ByGrade:
 
 
 class MonitorStatus:
-    """Donkeycar part behind the calibrator: status -> (status in full, grade)."""
+    """Donkeycar part behind calibrator and alarm: status -> (status in full, grade). day: what the watch of the day says."""
 
-    def __init__(self, scorer: WorldModelScorer) -> None:
-        self._scorer = scorer
+    def __init__(self, scorer: WorldModelScorer, day: Callable[[], str] = lambda: "") -> None:
+        self._scorer, self._day = scorer, day
 
     def run(self, status: str | None) -> tuple[str, str]:
         grade, slow = self._scorer.grade, self._scorer.slow
-        said = [] if slow and status == states.OK else [status or states.NO_SCORES]
-        said += [slow] if slow else []
+        further = [each for each in (slow, self._day()) if each]
+        said = [*([] if further and status == states.OK else [status or states.NO_SCORES]), *further]
         said += [f"grade {grade}"] if grade != FULL else []
         return ", ".join(said), grade
 

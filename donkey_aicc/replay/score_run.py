@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def alarm_again(table: ScoreTable, calibrator: "Calibrator") -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Number columns (hazard, stays) and word columns (alarm, reason, state) of the table's rows; empty without an alarm."""
+    """Number columns (hazard, stays) and word columns (alarm, reason, state, today) of the rows; empty without an alarm."""
     if calibrator.alarm is None or calibrator.statistics is None:
         return {}, {}
     horizons = tuple(int(step) for step in table.horizons)
@@ -34,7 +34,7 @@ def alarm_again(table: ScoreTable, calibrator: "Calibrator") -> tuple[dict[str, 
     spread = calibrator.statistics.scores(table).get("tta_spread")
     stream = AlarmStream(calibrator.alarm, horizons)
     hazard = np.full((len(table), len(horizons)), np.nan)
-    alarm, reason = np.full(len(table), "", dtype="U8"), [""] * len(table)
+    alarm, reason, today = np.full(len(table), "", dtype="U8"), [""] * len(table), [""] * len(table)
     for name in table.sequences():
         stream.reset()
         for row in np.flatnonzero(table.sequence == name):
@@ -42,11 +42,13 @@ def alarm_again(table: ScoreTable, calibrator: "Calibrator") -> tuple[dict[str, 
             p, doubt = (table.p_tta[row], None if spread is None else float(spread[row])) if known else (None, None)
             reading = stream.step(signs[row], p, doubt)
             alarm[row], reason[row] = reading.level, reading.reason
+            today[row] = "" if stream.day is None else stream.day.statement()
             if len(reading.hazard) == len(horizons):
                 hazard[row] = reading.hazard
     stays = {} if calibrator.alarm.hazard is None else {"stays": outlook(alarm, hazard, None)}
     state = np.array([state_of(level) for level in alarm])
-    return {"hazard": hazard} | stays, {"alarm": alarm, "reason": np.array(reason), "state": state}
+    words = {"alarm": alarm, "reason": np.array(reason), "state": state, "today": np.array(today)}
+    return {"hazard": hazard} | stays, words
 
 
 SHOWN = ("rho", "delta", "hindsight", "rho_z", "delta_z")
@@ -80,6 +82,8 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, g
         calibrator = load_calibrator(bundle, grade)
         hazard, words = alarm_again(table, calibrator)
         columns |= _calibrated(table, calibrator) | hazard
+        today = words.pop("today", np.full(len(table), ""))
+        status = np.where((today != "") & (status == "ok"), today, status)
         if "alarm" in words and "stays" not in columns and bundle.manifest.tau is None and "confidence" in columns:
             columns["stays"] = outlook(words["alarm"], None, columns["confidence"])  # its labels mean "on the road"
     else:

@@ -58,8 +58,8 @@ OUR_COMMANDS = [
     "NewestScores",
     "TTA",
     "AnomalyCalibrator",
-    "MonitorStatus",
     "HealthCheck",
+    "MonitorStatus",
     "DriverOutlook",
     "CommandLimits",
 ]
