@@ -15,6 +15,7 @@ COMMANDS = {
     "after-fault": "how long a fault of three seconds is still seen when it is over, by the alarm, the confidence and rho",
     "protocols": "measure what each injected fault does to the driving, severity by severity",
     "real-car": "train and judge the monitor on a real car's tub: faults on real frames, and other days, tracks and rooms",
+    "quiet-days": "the alarm of a bundle on nominal drives of its own day, of other days, and elsewhere",
     "predictors": "compare the predictor that sees one frame with the one that has a history, on the same drives",
     "train-pilot": "a vision pilot from tubs, or from lessons in the embedded simulator: how the shipped one was made",
     "check-pilot": "count a pilot's laps without a hit and how predictable its mistakes are",

@@ -12,7 +12,7 @@ import numpy as np
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.faults.fault import Fault, make_fault
-from donkey_aicc.nets.preprocess import to_model_image
+from donkey_aicc.nets.preprocess import as_recorded, to_model_image
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.find_tubs import find_tubs, read_tub, tub_names
@@ -69,7 +69,8 @@ def under_fault(piece: Drive, protocol: str, severity: int, rate_hz: float, seed
 def _seen(piece: Drive, fault: Fault, files: CameraFiles) -> np.ndarray:
     if fault.sensor is None:
         return piece.images
-    return np.stack([to_model_image(fault.sensor.run(files.frame(piece.tub, int(index)))) for index in piece.indices])
+    seen = (fault.sensor.run(files.frame(piece.tub, int(index))) for index in piece.indices)
+    return np.stack([to_model_image(as_recorded(frame)) for frame in seen])  # the fault lies before the tub's JPEG
 
 
 def _sent(piece: Drive, fault: Fault) -> np.ndarray:

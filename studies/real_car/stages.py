@@ -138,8 +138,8 @@ def check_shifts(study: RealCar) -> None:
 
 def shift_drives(study: RealCar, shift: Shift) -> list[Drive]:
     """Stretches of SHIFT_STRETCH frames at most, spread over the whole tub, of about `shift_frames` in all."""
-    by_tub = study.labels is None  # then a further tub's own cte is judged by the limit of the nominal drives
-    tau = load_nominal(study).tau or "auto" if by_tub else "auto"
+    by_tub = study.labels is None  # a further tub's cte is judged by the limit of the nominal drives
+    tau = load_nominal(study).tau or "auto"
     loaded = load_drives([shift.tub], labels_csv=shift.labels, tau=tau, cache_dir=study.layout.cache, driving_only=True)
     stretches = _scorable([part for drive in loaded.drives for part in _stretches(drive)])
     if not stretches:
