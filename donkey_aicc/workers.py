@@ -39,7 +39,7 @@ class Team:
 
     def for_tasks(self, count: int) -> "Team":
         """No more local processes than tasks."""
-        return Team(min(self.size, count)) if self.client is None else self
+        return Team(max(1, min(self.size, count))) if self.client is None else self
 
     def run(
         self, function: Callable[..., Result], calls: Iterable[tuple[Any, ...]], shared: Sequence[Any] = ()

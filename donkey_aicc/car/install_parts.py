@@ -146,7 +146,7 @@ def _checked(text: str, source: bytes, name: str) -> bytes:
 
 BEGIN = "# ---- donkey_aicc: begin; `donkey-aicc install --undo` takes this block out -----------------------------------------\n"
 END = "# ---- donkey_aicc: end ------------------------------------------------------------------------------------------------\n"
-_NOT_HERE = ("Where the car drives", "A real car")  # sections of our template that an installed car has no use for
+_NOT_HERE = ("Where the car drives", "A real car (")  # sections of our template that an installed car has no use for
 _BUNDLE = re.compile(r"^(# )?AICC_BUNDLE = .*$", re.MULTILINE)
 
 

@@ -48,7 +48,7 @@ def _lines(path: Path, manifest: Manifest) -> list[str]:
         + (f", changed: {_pairs(manifest.overrides)}" if manifest.overrides else ""),
         f"  frames    {_pairs(frames) if frames else 'unknown'}",
         f"  data      {_data(manifest)}",
-        f"  fingerprint {for_people(fingerprint(path))}",
+        f"  fingerprint {_fingerprint(path)}",
         f"  horizons  {', '.join(map(str, manifest.horizons))} frames ahead{_in_seconds(manifest)}; context {manifest.context}",
         f"  safe      {_rule(manifest)}",
         f"  departure {_lane_rule(manifest)}",
@@ -66,6 +66,13 @@ def _in_seconds(manifest: Manifest) -> str:
         return ""
     first, last = (each / rate_hz for each in (manifest.horizons[0], manifest.horizons[-1]))
     return f" ({first:.2g} to {last:.2g} s at {rate_hz:.3g} Hz)"
+
+
+def _fingerprint(path: Path) -> str:
+    try:
+        return for_people(fingerprint(path))
+    except AiccError:
+        return "none: its calibrator cannot be read"
 
 
 def _weights(manifest: Manifest) -> list[str]:

@@ -104,14 +104,18 @@ class MahalanobisScore:
         if len(x) < 2 or not np.isfinite(x).all():
             raise AiccError(f"a distance needs at least 2 finite calibration rows, got {len(x)}, finite: {np.isfinite(x).all()}")
         cloud = cls._cloud(x, regularisation)
-        distance = cloud.distance(x)
-        names = [] if groups is None else list(dict.fromkeys(groups.tolist()))
-        if groups is not None and len(names) > 1:
-            for name in names:
-                own = groups == name
-                distance[own] = cls._cloud(x[~own], regularisation).distance(x[own])
+        distance = cloud._held_out(x, regularisation, groups)
         mu, sigma = (float(distance.mean()), float(distance.std())) if groups is None else next_drive_spread(distance, groups)
         return cls(cloud.mean, cloud.scale, cloud.inverse, mu, spread_floor(mu, sigma))
+
+    def _held_out(self, x: np.ndarray, regularisation: float, groups: np.ndarray | None) -> np.ndarray:
+        """(N,) distance of each row to the cloud of the other drives; to this cloud if there are none."""
+        distance = self.distance(x)
+        names = np.unique(groups) if groups is not None else []
+        for name in names if len(names) > 1 else []:
+            own = groups == name
+            distance[own] = self._cloud(x[~own], regularisation).distance(x[own])
+        return distance
 
     @classmethod
     def _cloud(cls, x: np.ndarray, regularisation: float) -> "MahalanobisScore":
@@ -170,9 +174,10 @@ class MahalanobisScore:
         if least < -1e-6 * max(1.0, largest):
             raise AiccError(f"{name}.inverse must give distances >= 0, its least eigenvalue is {least:.3g}")
 
-    def check_nominal(self, name: str, x: np.ndarray) -> None:
+    def check_nominal(self, name: str, x: np.ndarray, regularisation: float = 1e-6, groups: np.ndarray | None = None) -> None:
         """x: (n, D) nominal rows. Raise unless the cloud lies where they do, and sees every direction in which they vary.
 
+        With groups (n,), mu and sigma are compared with held-out distances, as `fit` measured them.
         The inverse of a covariance of D standardised features has no eigenvalue below about 1 / D.
         """
         self.check(name)
@@ -184,4 +189,4 @@ class MahalanobisScore:
         seen = self.inverse[np.ix_(varies, varies)]
         if varies.any() and np.linalg.eigvalsh((seen + seen.T) / 2.0).min() < 0.1 / varies.sum():
             raise AiccError(f"{name}.inverse must see every direction in which nominal rows vary")
-        check_scale(name, self.mu, self.sigma, self.distance(x))
+        check_scale(name, self.mu, self.sigma, self._held_out(x, regularisation, groups))

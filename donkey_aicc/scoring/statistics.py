@@ -172,17 +172,18 @@ class ScoreStatistics:
             part = getattr(self, name)
             if part is not None:
                 check_scale(f"score statistics: {name}", part.mu, part.sigma, values)
-        rows = {
-            "log_rho": np.log(np.maximum(sample.rho_raw, _RHO_MIN))[:, None],
-            "dynamics": sample.features,
-            "dynamics_held_out": sample.features,
-            "latent_mean": sample.latent,
-            "control": sample.features[:, CONTROL_FEATURES],
-            "density": sample.cnn_features,
-        }
-        for name, x in rows.items():
-            if getattr(self, name) is not None:
-                getattr(self, name).check_nominal(f"score statistics: {name}", np.asarray(x, dtype=np.float64))
+        if self.density is not None:
+            self.density.check_nominal("score statistics: density", np.asarray(sample.cnn_features, dtype=np.float64))
+        held_out = HELD_OUT_REGULARISATION, sample.sequence
+        for name, x, how in (
+            ("log_rho", np.log(np.maximum(sample.rho_raw, _RHO_MIN))[:, None], (self.regularisation, sample.sequence)),
+            ("dynamics", sample.features, (self.regularisation,)),
+            ("dynamics_held_out", sample.features, held_out),
+            ("latent_mean", sample.latent, held_out),
+            ("control", sample.features[:, CONTROL_FEATURES], held_out),
+        ):
+            if (score := getattr(self, name)) is not None:
+                score.check_nominal(f"score statistics: {name}", np.asarray(x, dtype=np.float64), *how)
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and lists only."""

@@ -65,13 +65,12 @@ def train_bundle(sequences: Sequence[Drive], plan: Plan, split: Split | None = N
 
     Under torchrun every process calls this; the first one writes the files.
     """
-    started_s = time.monotonic()
+    started_s, device = time.monotonic(), choose_device(plan.device)
     clean, notes = _nominal_only(sequences)
     split, train, validation, dropped = _split(clean, plan, split)
     how = describe_split(split.method, dropped, sum(len(sequence) for sequence in clean))
     if plan.predictor != NO_PREDICTOR:
         require_labels(train)
-    device = choose_device(plan.device)
     ahead = 0 if plan.predictor == NO_PREDICTOR else max(plan.horizons)
     notes += data_warnings(train) + calibration_warnings(split.calibration, CONTEXT + ahead)
     with workers(device) as team, saving_on_interrupt():

@@ -13,9 +13,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from donkeycar.parts.web_controller.web import DriveAPI, VideoAPI, WebSocketCalibrateAPI, WebSocketDriveAPI
+from donkeycar.parts.web_controller.web import DriveAPI, WebSocketCalibrateAPI, WebSocketDriveAPI
+from donkeycar.utils import arr_to_binary
 from tornado.httpserver import HTTPServer
-from tornado.web import Application, HTTPError, stream_request_body
+from tornado.iostream import StreamClosedError
+from tornado.web import Application, HTTPError, RequestHandler, stream_request_body
 
 from donkey_aicc.web.access import bounded_server, known_host, same_origin
 
@@ -23,6 +25,7 @@ LARGEST_MESSAGE = 8192  # bytes
 MODES = ("user", "local_angle", "local")
 _MOST_BUTTONS = 32
 _MOST_VIDEOS = 4  # of one address
+VIDEO_EVERY_S = 0.05
 _MOST_CONNECTIONS = 96  # twelve viewers with a video, a socket and what a browser keeps open for later
 
 
@@ -74,27 +77,37 @@ class _Calibrate(WebSocketCalibrateAPI):
         super().on_message(json.dumps(taken))
 
 
-class _Video(VideoAPI):
+class _Video(RequestHandler):
     """Ends when its viewer leaves; only a few for each address, because every one draws its own pictures."""
 
     _watching: Counter[str] = Counter()
-    _drawing: "asyncio.Future[None] | None" = None
+    _left = False
 
     async def get(self) -> None:
         here = str(self.request.remote_ip)
         if self._watching[here] >= _MOST_VIDEOS:
             raise HTTPError(429, reason="too many videos at this address")
         self._watching[here] += 1
-        self._drawing = asyncio.ensure_future(super().get())
         try:
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._drawing
+            await self._send_pictures()
         finally:
             self._watching[here] -= 1
 
+    async def _send_pictures(self) -> None:
+        """donkeycar's own loop never ends, and needs a file that the packages of 5.4 lack."""
+        self.set_header("Content-type", "multipart/x-mixed-replace;boundary=--boundarydonotcross")
+        while not self._left:
+            picture = getattr(self.application, "img_arr", None)
+            data = b"" if picture is None else arr_to_binary(picture)
+            if data:
+                self.write(f"--boundarydonotcross\nContent-type: image/jpeg\r\nContent-length: {len(data)}\r\n\r\n")
+                self.write(data)
+            with contextlib.suppress(StreamClosedError):
+                await self.flush()  # also the head alone, so that a viewer who comes before the first picture is told
+            await asyncio.sleep(VIDEO_EVERY_S)
+
     def on_connection_close(self) -> None:
-        if self._drawing is not None:
-            self._drawing.cancel()
+        self._left = True
 
 
 def guard_drive_page(app: Application, buttons_need_origin: bool, heard: Callable[[], None] = lambda: None) -> None:

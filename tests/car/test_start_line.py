@@ -25,6 +25,6 @@ def test_the_start_says_what_the_monitor_lacks(predictor, data, said, capsys):
     manifest = Manifest(horizons=[1], action_stats={}, predictor=predictor, data=data)
     bundle = SimpleNamespace(path=SimpleNamespace(name="mine"), manifest=manifest)
     monitor = SimpleNamespace(bundle=bundle, calibrator=1, grade_said="grade full")
-    say_at_start(Assembly(None, SimpleNamespace(), AiccConfig()), None, monitor)
+    say_at_start(Assembly(SimpleNamespace(parts=[]), SimpleNamespace(), AiccConfig()), None, monitor)
     shown = capsys.readouterr().out
     assert said in shown and ("simulator" in shown) == bool(data)

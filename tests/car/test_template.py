@@ -252,7 +252,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(car):
         ({}, (*FAST, "--laps", "0"), "--laps must be a whole number >= 1, got '0'"),
         ({}, (*FAST, "--seed", "x"), "--seed must be a whole number >= 0, got 'x'"),
         ({}, ("--headless", "--fast", "--model", "nothing.h5"), "no model 'nothing.h5'"),
-        ({}, ("--headless", "--fast", "--model", "manage.py"), "the model's ending must be one of .safetensors, .h5"),
+        ({}, ("--headless", "--fast", "--model", "manage.py"), "the model's ending must be one of .safetensors, .zip, .h5"),
         ({}, (*FAST, "--type", "linear"), "--type is for donkeycar's own models"),
         ({}, ("--fast",), "--fast needs --headless"),
         ({}, ("--headless", "--js"), "--js needs somebody"),

@@ -198,10 +198,12 @@ def test_the_governor_acts_on_the_alarm_in_the_same_tick_and_is_recorded(tmp_pat
     vehicle.mem[channels.MODE] = "user"
     assert tick(vehicle, channels.THROTTLE, channels.ACTION) == [0.9, "off"]
     alarm = vehicle.parts[order.index("DepartureAlarm")]["part"]
+    policy = alarm._stream.policy
+    fitted = policy.threshold("danger")
     for _ in range(20):
         {tick(vehicle, channels.ALARM)[0] for _ in range(5)}
         alarm.false_alarm()
-    assert alarm._stream.policy.threshold("danger") == pytest.approx(9.0), "calmer by three at most: no word makes it deaf"
+    assert fitted < policy.threshold("danger") <= 3.0 * fitted + 1e-9, "calmer by three at most: no word makes it deaf"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.nets.trained_nets import Nets, save_bundle
 from donkey_aicc.scoring import parallel
+from donkey_aicc.scoring.restored_view import Restoration
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.tubs.labels import horizon_labels
 from donkey_aicc.tubs.load import load_drives
@@ -91,11 +92,13 @@ def world(tmp_path_factory, tables):
     split = {"train": [], "calibration": ids[:3], "test": ids[3:]}
     stats = {"mean": [0.0, 0.3], "std": [0.4, 0.1]}
     save_bundle(folder / "bundle", nets, Manifest(list(HORIZONS), stats, context=CONTEXT, tau=TAU, split=split))
-    settings = ScoreSettings(samples=2, context=CONTEXT)
+    view = Restoration.measure(Bundle.load(folder / "bundle"), [drive.images for drive in drives[:3]])
+    settings = ScoreSettings(samples=2, context=CONTEXT, restoration=view)
     fitted, _ = fit_calibrator(tables.calibration, tables.augmented, "tta_rho_delta", settings=settings)
     columns = np.isin(tables.calibration.horizons, HORIZONS)
     of_bundle = {
-        name: getattr(tables.calibration, name)[:, columns] for name in ("p_safe", "p_tta", "tta_spread", "mc_dropout", "labels")
+        name: getattr(tables.calibration, name)[:, columns]
+        for name in ("p_safe", "p_tta", "p_restored", "tta_spread", "mc_dropout", "labels")
     }
     nominal = replace(tables.calibration, horizons=np.array(HORIZONS), **of_bundle)
     save_calibrator(Bundle.load(folder / "bundle"), fitted, {}, nominal)
@@ -151,11 +154,14 @@ def test_what_calibrate_scored_is_not_scored_again(world, tmp_path, capsys, monk
     common = ["--bundle", str(world / "bundle"), "--cache-dir", str(tmp_path / "cache"), "--workers", "1"]
     with pytest.raises(SystemExit, match="everything is scored"):
         main(["calibrate", "--data", str(world / "nominal"), "--samples", "2", *common])
-    assert scored == ["scoring calibration drives", "scoring D_aug"] and "scored before" not in capsys.readouterr().out
+    assert (
+        scored == ["scoring calibration drives", "scoring drives kept aside", "scoring D_aug"]
+        and "scored before" not in capsys.readouterr().out
+    )
     drives = ["--nominal", str(world / "nominal"), "--ood", f"dark={world / 'dark'}", "--out", str(tmp_path / "report")]
     with pytest.raises(SystemExit, match="everything is scored"):
         main(["evaluate", *drives, *common])
-    assert scored[2:] == ["scoring nominal test drives", "scoring dark"]
+    assert scored[3:] == ["scoring nominal test drives", "scoring dark"]
     assert "scoring calibration drives: the same bundle, settings and drives were scored before" in capsys.readouterr().out
 
 

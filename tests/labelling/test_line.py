@@ -81,7 +81,7 @@ def test_the_command_writes_a_label_file_that_training_reads(tmp_path, capsys):
     assert main(["label", str(tub), "--line", "--out", str(out), "--lane-half-width", "30", "--cache-dir", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert "lost in 10" in said and "line_lost.jpg" in said
-    drives = load_drives([tub], labels_csv=out, tau=20.0, cache_dir=tmp_path).sequences
+    drives = load_drives([tub], labels_csv=out, tau=20.0, cache_dir=tmp_path).drives
     cte, safe, departed = (np.concatenate([getattr(drive, name) for drive in drives]) for name in ("cte", "safe", "departed"))
     known = np.isfinite(cte)
     assert cte[known] == pytest.approx((80 - columns)[known], abs=3) and int((~known).sum()) == 10

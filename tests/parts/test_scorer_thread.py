@@ -86,11 +86,6 @@ def make_car(bundle, small, clock, camera):
         car.scorer.shutdown()
 
 
-def test_it_scores_on_one_thread_unless_told_otherwise(make_car):
-    car = make_car()
-    assert car.scorer.threads == 1 and car.scorer.counts == Counts(frames_scored=0, frames_skipped=0, restarts=0)
-
-
 def test_the_age_without_a_score_counts_from_the_first_tick(make_car):
     car = make_car().start()
     assert [car.tick()[2] for _ in range(4)] == [0.0, TICK_S, 2 * TICK_S, 3 * TICK_S]

@@ -9,7 +9,7 @@ import donkeycar as dk
 import numpy as np
 import pytest
 
-from donkey_aicc.errors import AiccError, ConfigError
+from donkey_aicc.errors import AiccError
 from donkey_aicc.parts import world_model_scorer
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_stream import Scored
@@ -206,25 +206,6 @@ def test_shutdown_does_not_wait_for_the_rest_of_a_rollout(scorer, streams, camer
     assert outcome and not streams.threads[0].is_alive() and scorer.counts.frames_scored == 0
 
 
-def test_the_thread_has_its_own_torch_setting(bundle, statistics, small, streams, camera, commands):
-    import torch
-
-    before = torch.get_num_threads()
-    inside = []
-    scorer = WorldModelScorer(bundle, statistics, threads=before + 1, make_stream=streams, **small)
-    streams.before = lambda frame: inside.append(torch.get_num_threads())
-    try:
-        start(scorer)
-        scorer.run_threaded(camera(0), *commands(0))
-        wait_until(lambda: inside)
-        assert inside == [before + 1] and torch.get_num_threads() == before
-    finally:
-        scorer.shutdown()
-        torch.set_num_threads(before)  # it is also the value that new threads start with
-
-
 def test_mistakes_are_named(bundle, statistics, small):
     with pytest.raises(AiccError, match="statistics do not fit this version"):
         WorldModelScorer(bundle, replace(statistics, latent_mean=MahalanobisScore.fit(np.eye(6))), **small)
-    with pytest.raises(ConfigError, match="threads must be >= 1, got 0"):
-        WorldModelScorer(bundle, statistics, threads=0, **small)

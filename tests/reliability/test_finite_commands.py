@@ -68,7 +68,7 @@ def test_the_last_part_sends_what_a_drive_train_can_take(steering, throttle):
 
 def test_a_net_that_gives_numpy_numbers_is_governed_too():
     """donkeycar's Keras pilots give np.float32, which is no Python float."""
-    free, held = (governor().run(alarm, [0.0], np.float32(0.5), "local")[0] for alarm in ("none", "danger"))
+    free, held = (governor().run(alarm, [0.0], np.float32(0.5), "local", "ok")[0] for alarm in ("none", "danger"))
     assert free == 0.5 and held < 0.5
 
 

@@ -61,8 +61,9 @@ def test_scores_are_those_of_the_score_command(scored):
 def test_frames_without_a_score_say_why(scored):
     run, _, _ = scored
     status = run.words["status"]
-    assert status[0] == "warming up" and status[10].startswith("no score") and "ok" in status
-    assert np.isnan(run.numbers["confidence"][: CONTEXT - 1]).all() and np.isnan(run.numbers["p_safe"][10]).all()
+    assert status[0] == "warming up" and "ok" in status
+    assert np.isnan(run.numbers["confidence"][: CONTEXT - 1]).all()
+    assert run.numbers["p_safe"][10].tolist() == run.numbers["p_safe"][9].tolist(), "the picture before stands for a lost one"
 
 
 def test_the_second_time_nothing_is_scored(scored, monkeypatch):

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +15,7 @@ from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car import wiring
 from donkey_aicc.faults.fault import make_fault
 from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.simulator.drivers import nominal_driver
 from donkey_aicc.simulator.driving import Marshal, drive
 from donkey_aicc.simulator.record_drives import world_at_start
@@ -148,8 +149,10 @@ def test_a_fault_that_is_over_is_watched_until_it_is_forgotten(bundle_path, monk
     for name, frames in (("BEGIN", 60), ("FRAMES", 20), ("AFTER", 50)):
         monkeypatch.setattr(after_fault, name, frames)
     labelled = shutil.copytree(bundle_path, tmp_path / "labelled")
-    manifest = json.loads((labelled / "manifest.json").read_text())
-    (labelled / "manifest.json").write_text(json.dumps(manifest | {"tau": 0.05}))
+    manifest = json.loads((labelled / "manifest.json").read_text()) | {"tau": 0.05}
+    known = {field.name for field in fields(Manifest)}
+    meaning = Manifest(**{name: value for name, value in manifest.items() if name in known}).fingerprint
+    (labelled / "manifest.json").write_text(json.dumps(manifest | {"meaning": meaning}))
     found = after_fault.return_of(labelled, "loop", "dark:5", 1, None, "full")
     context, horizons = manifest["context"], manifest["horizons"]
     assert found.judged.shape == (3, context, len(horizons)) and set(found.judged[2].ravel()) <= {0.0, 1.0}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from donkey_aicc.evaluation.metrics import bin_sums
+from donkey_aicc.evaluation.smooth_calibration import residual_sums
 from donkey_aicc.evaluation.split_study import Outcome, nll_sums
 from studies.oracle_bounds import _refitted, _shifted
 from studies.safe_share import ByClass, at_share
@@ -16,7 +17,7 @@ def outcome(confidence: np.ndarray, labels: np.ndarray) -> ByClass:
     safe = np.where(labels > 0.5, labels, np.nan)
     sums = [bin_sums(confidence, one, group) for one in (labels, safe)]
     losses = [nll_sums(confidence, one, group, 1) for one in (labels, safe)]
-    return ByClass(Outcome({}, {}, sums[0], losses[0]), sums[1], losses[1])
+    return ByClass(Outcome({}, {}, sums[0], residual_sums(confidence, labels), losses[0]), sums[1], losses[1])
 
 
 def test_weighting_equals_repeating_frames() -> None:
