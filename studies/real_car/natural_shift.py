@@ -1,5 +1,9 @@
-"""How anomalous drives of another day, track or room are, and how far the confidence can be believed there."""
+"""How anomalous drives of another day, track or room are, and how far the confidence can be believed there.
 
+A tub with labels is a protocol of its own: the one shift that no simulator gives.
+"""
+
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,7 +11,6 @@ import numpy as np
 from donkey_aicc.calibration.catalogue import make_calibrator
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.metrics import mean_ece
 from donkey_aicc.evaluation.resampling import DriveDraws, DriveWins
 from donkey_aicc.evaluation.score_quality import OOD_ROWS, ood_scores
 from donkey_aicc.evaluation.tables import interval_cell, rounded
@@ -61,11 +64,10 @@ def at_maximum(table: ScoreTable, statistics: ScoreStatistics) -> dict[str, floa
     return {name: float(f"{there.mean():.4g}") for name, there in top.items()}
 
 
-def confidence_there(table: ScoreTable, pool: Pool) -> dict[str, Any]:
-    """method -> how sure it is, how often that is right, and, with labels, ECE; fitted on the calibration drives of the study."""
+def sureness(table: ScoreTable, pool: Pool) -> dict[str, Any]:
+    """method -> how sure it is there, fitted on the calibration drives of the study."""
     table = usable(table)
-    scores, labelled = pool.statistics.scores(table), bool(np.isfinite(table.labels).any())
-    found: dict[str, Any] = {}
+    scores, found = pool.statistics.scores(table), {}
     for name in METHODS:
         try:
             confidence = make_calibrator(name).fit(pool.nominal, pool).predict(table, scores)
@@ -74,20 +76,25 @@ def confidence_there(table: ScoreTable, pool: Pool) -> dict[str, Any]:
             continue
         sure = float(np.maximum(confidence, 1.0 - confidence).mean())
         found[name] = {"mean_top_confidence": rounded(sure), "mean_confidence": rounded(float(confidence.mean()))}
-        found[name]["ece"] = rounded(mean_ece(confidence, table.labels, table.horizons)) if labelled else None
     return found
+
+
+def as_protocol(name: str, table: ScoreTable) -> dict[str, ScoreTable]:
+    """What the evaluation takes beside the test protocols, or nothing if the tub has no labels."""
+    if not np.isfinite(usable(table).labels).any():
+        return {}
+    rows = len(table)
+    return {name: replace(table, protocol=np.full(rows, name), severity=np.ones(rows, dtype=table.severity.dtype))}
 
 
 def describe_shift(nominal: ScoreTable, table: ScoreTable, pool: Pool, seed: int = 0) -> dict[str, Any]:
     good = usable(table)
     if not len(good):
         raise AiccError(f"none of its {len(table)} scored frames has a full context behind it")
-    known = good.labels[:, 0][np.isfinite(good.labels[:, 0])]
     return {
         "drives": len(good.sequences()),
         "frames": len(good),
-        "safe_share": rounded(float(known.mean())) if len(known) else None,
         "auroc": told_apart(nominal, table, pool.statistics, seed),
         "at_maximum": at_maximum(table, pool.statistics),
-        "confidence": confidence_there(table, pool),
+        "confidence": sureness(table, pool),
     }

@@ -6,6 +6,7 @@ from typing import Any
 
 from PIL import Image
 
+from donkey_aicc.evaluation.collect import OOD_MEAN
 from donkey_aicc.evaluation.methods_and_conditions import METHODS
 from donkey_aicc.files import write_atomic
 from studies.real_car.natural_shift import ROWS
@@ -144,19 +145,29 @@ def _maximum(results: dict[str, Any]) -> str:
 
 
 def _calibration(results: dict[str, Any]) -> str:
-    table, intervals = results["evaluation"]["calibration"], results["evaluation"]["intervals"]
+    found = results["evaluation"]
     conditions = ["nominal", *results["faults"]]
+    said = "ECE, mean over the horizons; over all faults also smooth ECE and NLL; controls at the end."
+    return f"## Calibration\n\n{_to_correct(results)}{said}\n\n" + _rows_of(found, conditions, OOD_MEAN)
+
+
+def _rows_of(found: dict[str, Any], conditions: list[str], together: str) -> str:
+    """A row per method: ECE under each condition, and three measures of `together`."""
     rows = []
     for name, method in METHODS.items():
-        if name not in table or "ece" not in table[name]:
+        cells = found["calibration"].get(name, {})
+        if "ece" not in cells:
             continue
-        cells = table[name]["ece"]
-        bounds = intervals.get(name, {}).get("nominal_ece", {})
+        bounds = found["intervals"].get(name, {}).get("ood_ece", {})
         shown = "–" if bounds.get("low") is None else f"[{bounds['low']:.3f}, {bounds['high']:.3f}]"
-        numbers = [_number(cells.get(c, {}).get("mean", cells.get(c, {}).get("value"))) for c in conditions]
-        rows.append([method.label, numbers[0], shown, *numbers[1:]])
-    heads = ["Method", "Nominal", "95 %", *(name.capitalize() for name in conditions[1:])]
-    return f"## Calibration\n\n{_to_correct(results)}ECE, mean over the horizons; controls at the end.\n\n" + _table(heads, rows)
+        shared = [_spread(cells.get(measure, {}).get(together, {})) for measure in ("ece", "smooth_ece", "nll")]
+        rows.append([method.label, *(_spread(cells["ece"].get(each, {})) for each in conditions), shared[0], shown, *shared[1:]])
+    heads = [name.replace("_", " ").capitalize() for name in conditions]
+    return _table(["Method", *heads, "ECE", "95 %", "Smooth ECE", "NLL"], rows)
+
+
+def _spread(cell: dict[str, Any]) -> str:
+    return _number(cell.get("mean", cell.get("value")))
 
 
 def _to_correct(results: dict[str, Any]) -> str:
@@ -183,13 +194,17 @@ def _shifts(results: dict[str, Any]) -> str:
         counted = [f"{name} ({found['drives']} drives, {found['frames']} frames)" for name, found in known.items()]
         parts.append(_table(["Score", *counted], rows))
         parts += _other_rates(results["nominal"].get("rate_hz"), known)
-        parts.append("How sure each method is there (mean of max(p, 1 - p)), and its ECE where the tub has labels:\n")
+        parts.append("How sure each method is there (mean of max(p, 1 - p)):\n")
         methods = list(next(iter(known.values()))["confidence"])
         parts.append(
             _table(
                 ["Method", *known], [[METHODS[m].label, *(_sure(f["confidence"][m]) for f in known.values())] for m in methods]
             )
         )
+    for name, found in known.items():
+        if found.get("evaluation"):
+            parts.append(f"{name} with its own labels, as a protocol of its own:\n")
+            parts.append(_rows_of(found["evaluation"], ["nominal"], name))
     return "\n".join(parts)
 
 
@@ -209,6 +224,4 @@ def _other_rates(nominal_hz: float | None, known: dict[str, Any]) -> list[str]:
 
 
 def _sure(cell: dict[str, Any]) -> str:
-    if "mean_top_confidence" not in cell:
-        return "–"
-    return _number(cell["mean_top_confidence"]) + ("" if cell["ece"] is None else f", ECE {cell['ece']:.3f}")
+    return _number(cell.get("mean_top_confidence"))

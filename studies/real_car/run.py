@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from donkey_aicc.calibration.calibrating import usable_folds
@@ -17,7 +18,7 @@ from studies.layout import claim
 from studies.predictor_kinds import RESULT
 from studies.real_car import stages
 from studies.real_car.goals import judge
-from studies.real_car.natural_shift import at_maximum, by_severity, describe_shift, told_apart, usable
+from studies.real_car.natural_shift import as_protocol, at_maximum, by_severity, describe_shift, told_apart, usable
 from studies.real_car.plan import RealCar, Shift
 
 PICTURES = ("reconstruction.png", "rollout.png", "curves.png")
@@ -52,9 +53,8 @@ def evaluate_study(study: RealCar) -> Results:
     layout, size = study.layout, study.size
     calibration, augmented, test = (ScoreTable.load(layout.scores(name)) for name in ("calibration", "augmented", "test"))
     faults = {protocol: ScoreTable.load(layout.scores(f"ood_{protocol}")) for protocol in size.severities}
-    evaluation = evaluate(
-        calibration, augmented, test, faults, seeds=size.split_seeds, seed=study.seed, about=study.about(), notes=[_open_loop()]
-    )
+    judged = partial(evaluate, calibration, augmented, test, seeds=size.split_seeds, seed=study.seed)
+    evaluation = judged(faults, about=study.about(), notes=[_open_loop()])
     write_report(evaluation, layout.report)
     pool = build_pool(calibration, augmented, folds=usable_folds(calibration), seed=study.seed)
     bundle = Bundle.load(layout.bundle)
@@ -72,8 +72,8 @@ def evaluate_study(study: RealCar) -> Results:
         },
         "faults": {name: told_apart(test, table, pool.statistics, study.seed) for name, table in faults.items()},
         "by_severity": {name: by_severity(test, table, pool.statistics) for name, table in faults.items()},
-        "shifts": {shift.name: _shifted(study, bundle, shift, test, pool) for shift in study.shifts},
-        "evaluation": {name: evaluation[name] for name in ("calibration", "intervals", "base_predictor", "data", "notes")},
+        "shifts": {shift.name: _shifted(study, bundle, shift, test, pool, judged) for shift in study.shifts},
+        "evaluation": _parts(evaluation),
     }
     results["goals"] = judge(results)
     write_json(layout.report / "real_car.json", results)
@@ -84,13 +84,21 @@ def evaluate_study(study: RealCar) -> Results:
     return results
 
 
-def _shifted(study: RealCar, bundle: Bundle, shift: Shift, test: ScoreTable, pool: Pool) -> dict[str, Any]:
+def _shifted(
+    study: RealCar, bundle: Bundle, shift: Shift, test: ScoreTable, pool: Pool, judged: Callable[..., Results]
+) -> Results:
     try:
         drives = stages.shift_drives(study, shift)
         table = stages.shift_table(study, bundle, shift, drives)
-        return describe_shift(test, table, pool, study.seed) | {"rate_hz": rounded(stages.rate_of(drives))}
+        found = describe_shift(test, table, pool, study.seed) | {"rate_hz": rounded(stages.rate_of(drives))}
+        own = as_protocol(shift.name, table)
+        return found | {"evaluation": _parts(judged(own)) if own else None}
     except AiccError as error:
         return {"reason": str(error)}
+
+
+def _parts(evaluation: Results) -> Results:
+    return {name: evaluation[name] for name in ("calibration", "intervals", "base_predictor", "data", "notes")}
 
 
 def _open_loop() -> str:
