@@ -10,6 +10,7 @@ POS_Y = "pos/pos_y"
 POS_Z = "pos/pos_z"
 SPEED = "pos/speed"
 CTE = "pos/cte"
+ODOMETER_SPEED = "enc/speed"  # donkeycar's, where HAVE_ODOM is True
 LOCATION = (POS_X, POS_Y, POS_Z, SPEED, CTE)
 
 P_SAFE = "aicc/p_safe"

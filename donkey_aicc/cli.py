@@ -24,6 +24,7 @@ COMMANDS = {
     "overhead": "label a real car's tubs from a video of a camera above the track",
     "train": "train a model bundle (world model and safety predictor) from recorded tubs",
     "doctor": "check whether this computer is ready to drive: versions, bundle, speed per grade, disk, camera; say what to do",
+    "brake-test": "find how this car brakes, so that the governor's stop is a short one",
     "info": "show what is in a model bundle and how good it is",
     "sign": "sign a bundle with a key of your own, so that your car refuses every other",
     "calibrate": "fit the confidence calibrator of a bundle on its calibration drives and D_aug",

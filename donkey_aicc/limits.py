@@ -5,6 +5,9 @@ from typing import Any
 
 MAX_GAP_S = 0.5  # a longer pause between two frames cuts the drive, on the car, in a tub and in a replay
 
+# What a push back does: reverse at once; brake out of forward and reverse out of neutral; brake, and reverse when pushed again.
+DIRECT, NEUTRAL_FIRST, DOUBLE_TAP = ESC_KINDS = ("direct", "neutral_first", "double_tap")
+
 
 def drive_command(value: Any, most: float = 1.0) -> float:
     """Within [-1, most]. What is no finite number (None, NaN, 10**400, a text) becomes 0, the command that does nothing."""

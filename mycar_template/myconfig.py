@@ -16,6 +16,10 @@
 # True: a car that hits the wall is put back on the track and a new tub session begins. False: the drive ends there.
 # AICC_SIM_PUT_BACK = True
 
+# What the simulated car's speed controller makes of a negative throttle: "direct" (reverse at once), "neutral_first" (brake;
+# reverse after neutral) or "double_tap" (brake; reverse with the second push).
+# AICC_SIM_ESC = "direct"
+
 # ---- Computing ------------------------------------------------------------------------------------------------
 # CPU threads for the networks in the drive loop. One is best on a Raspberry Pi.
 # AICC_CONTROL_THREADS = 1
@@ -107,6 +111,14 @@
 # A stop ends when the evidence is gone and you confirm it in the cockpit, or when you drive yourself.
 # `donkey-aicc calibrate` fits when the alarm comes.
 # AICC_GOVERNOR = "off"
+
+# How the car brakes when the governor stops it: `donkey-aicc brake-test` finds and writes these four. None: never tried, and the
+# stop of a real car only coasts (the simulated car brakes). The throttle that brakes, -1 to 0 (0: it has no brake); the seconds
+# from the usual speed to standstill; how long the car goes on braking afterwards; the kind of its speed controller.
+# AICC_BRAKE_THROTTLE = None
+# AICC_BRAKE_S = 0.0
+# AICC_BRAKE_LAG_S = 0.0
+# AICC_BRAKE_KIND = "direct"
 
 # ---- A real car (set AICC_SIM = False); all donkeycar keys work as usual -----------------------------------------
 # CAMERA_TYPE = "PICAM"          # PICAM, WEBCAM, CVCAM, CSIC, V4L, D435, OAKD, MOCK, ...

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 
 from donkey_aicc.alarm.alarm_policy import DANGER, LEVELS, NONE, WATCH
-from donkey_aicc.alarm.health import OK
+from donkey_aicc.alarm.brake import COASTS, Brake, BrakeSettings
+from donkey_aicc.alarm.health import BLIND, OK
 from donkey_aicc.alarm.timing import CRAWL_HOLD_S
 from donkey_aicc.errors import ConfigError, one_of
 
@@ -23,19 +24,27 @@ _FREE, _CRAWL, _HALT = range(3)
 class GovernorPolicy:
     """(level of the alarm, hazard within a second, throttle) -> (throttle, what it does).
 
-    watch: crawl. danger: crawl, and in mode `stop` halt if the hazard is at least `stop_hazard`, which without a hazard model is
-    always. A halt stays until the alarm is at none **and** the driver has confirmed after that, or has driven himself in
-    between. It only ever lowers forward throttle: braking and reversing pass, and nothing is added. A mode that acts
-    holds the pilot until the monitor was healthy once in this drive.
+    watch: crawl. danger: crawl, and in mode `stop` halt if the monitor is blind or the hazard is at least `stop_hazard`, which
+    without a hazard model is always. A halt brakes to standstill. It stays until the alarm is at none **and** the driver has
+    confirmed after that, or has driven himself in between. Nothing is ever added to a throttle, but for the brake: the pilot's
+    braking and reversing pass until the brake has ended. A mode that acts holds the pilot until the monitor was healthy once in
+    this drive.
     """
 
     def __init__(
-        self, mode: str, *, cruise: float, stop_hazard: float = 0.0, clock: Callable[[], float] = time.monotonic
+        self,
+        mode: str,
+        *,
+        cruise: float,
+        stop_hazard: float = 0.0,
+        brake: BrakeSettings = COASTS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """clock: the drive's seconds; called once per step."""
         if not 0.0 <= cruise <= 1.0 or not 0.0 <= stop_hazard <= 1.0:
             raise ConfigError(f"the governor needs cruise and stop_hazard in 0..1, got {cruise} and {stop_hazard}")
         self._crawl, self._stop_hazard, self._clock = CRAWL_SHARE * cruise, stop_hazard, clock
+        self._brake = Brake(brake, cruise)
         one_of("governor mode", mode, MODES)
         self.mode = mode
         self.begin()
@@ -43,6 +52,7 @@ class GovernorPolicy:
     def begin(self) -> None:
         """Another drive."""
         self._has_seen = False
+        self._brake.begin()
         self.release()
 
     def set_mode(self, mode: str) -> None:
@@ -60,6 +70,7 @@ class GovernorPolicy:
     def release(self) -> None:
         """Nothing holds the car but the wait for the monitor."""
         self._doing, self._held_until_s, self._level = _FREE, -1.0, NONE
+        self._brake.release()
 
     def confirm(self) -> bool:
         """The driver has looked: a halt ends if its evidence is gone. While there is evidence, or no halt, it means nothing."""
@@ -68,29 +79,51 @@ class GovernorPolicy:
         self.release()
         return True
 
-    def step(self, level: str, near_hazard: float, throttle: float, human_drives: bool, health: str = OK) -> tuple[float, str]:
-        """One frame. An unknown level counts as watch: not knowing is no reason to stop, nor to go on as before."""
+    def step(
+        self,
+        level: str,
+        near_hazard: float,
+        throttle: float,
+        human_drives: bool,
+        health: str = OK,
+        speed_mps: float | None = None,
+        still_s: float | None = None,
+    ) -> tuple[float, str]:
+        """One frame. An unknown level counts as watch: not knowing is no reason to stop, nor to go on as before.
+
+        speed_mps, still_s: as `Brake.step` wants them.
+        """
         now = self._clock()
         self._has_seen = self._has_seen or health == OK
         if self.mode == OFF or human_drives:
             self.release()
-            return throttle, IDLE
-        self._level = level if level in LEVELS else WATCH
+            sent, action = throttle, IDLE
+        else:
+            self._level = level if level in LEVELS else WATCH
+            sent, action = self._act(now, near_hazard, throttle, health)
+            if action == STOPPED:
+                sent = self._halt(now, throttle, speed_mps, still_s)
+        self._brake.note(now, sent)
+        return sent, action
+
+    def _act(self, now: float, near_hazard: float, throttle: float, health: str) -> tuple[float, str]:
         if self.acts and not self._has_seen:
             return min(throttle, 0.0), WAITING
-        self._decide(now, near_hazard)
+        self._decide(now, near_hazard, health.startswith(BLIND))
         if self._doing == _FREE:
             return throttle, FULL
         if self.mode == ADVISE:
             return throttle, WOULD_STOP if self._doing == _HALT else WOULD_SLOW
-        if self._doing == _HALT:
-            return min(throttle, 0.0), STOPPED
-        return min(throttle, self._crawl), SLOWED
+        return (0.0, STOPPED) if self._doing == _HALT else (min(throttle, self._crawl), SLOWED)
 
-    def _decide(self, now: float, near_hazard: float) -> None:
+    def _halt(self, now: float, throttle: float, speed_mps: float | None, still_s: float | None) -> float:
+        """Where nobody knows how the car brakes, the pilot may."""
+        return self._brake.step(now, speed_mps, still_s) if self._brake.settings.brakes else min(throttle, 0.0)
+
+    def _decide(self, now: float, near_hazard: float, blind: bool) -> None:
         if self._doing == _HALT:
             return
-        if self._level == DANGER and self.mode in (ADVISE, STOP) and not near_hazard < self._stop_hazard:
+        if self._level == DANGER and self.mode in (ADVISE, STOP) and (blind or not near_hazard < self._stop_hazard):
             self._doing = _HALT
         elif self._level != NONE:
             self._doing, self._held_until_s = _CRAWL, now + CRAWL_HOLD_S

@@ -13,6 +13,7 @@ STANDS_S = 0.5  # without throttle: the next start is a standing one
 WELL_S = 0.5  # of unbroken sight until the monitor counts as well (again): by then every fast sign has its window
 WAIT_S = 3.0  # for the first sight of a drive: cameras and the scorer's thread need a second; later it is a fault
 
+STILL_S = 0.12  # a braked car whose picture has not changed for so long stands: two pictures of 20 Hz
 CRAWL_HOLD_S = 1.0  # a crawl outlasts its evidence by so much: a car that hops helps nobody
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from donkey_aicc.errors import ConfigError
+from donkey_aicc.limits import DIRECT, ESC_KINDS
 from donkey_aicc.scoring.settings import GRADES
 
 PREFIX = "AICC_"
@@ -38,6 +39,7 @@ class AiccConfig:
     sim_put_back: bool = setting(
         True, "at a wall put the car back on the track and go on in a new tub session; False ends the drive there"
     )
+    sim_esc: str = setting(DIRECT, "what the simulated car's speed controller makes of a negative throttle", choices=ESC_KINDS)
     control_threads: int = setting(1, "CPU threads for the networks in the drive loop", at_least=1, at_most=64)
 
     inject: str | None = setting(None, "faults to inject, such as dark:3 or bias:2@10s-25s,blur:4@lap2")
@@ -100,6 +102,12 @@ class AiccConfig:
     governor: str = setting(
         "off", "what the governor does at an alarm: nothing, say so, slow down or stop", choices=("off", "advise", "slow", "stop")
     )
+    brake_throttle: float | None = setting(
+        None, "throttle that brakes, -1 to 0, as donkey-aicc brake-test found it; None: never tried", at_least=-1.0, at_most=0.0
+    )
+    brake_s: float = setting(0.0, "seconds of braking from the usual speed to standstill", at_least=0.0, at_most=5.0)
+    brake_lag_s: float = setting(0.0, "seconds that the car goes on braking after the brake", at_least=0.0, at_most=1.0)
+    brake_kind: str = setting(DIRECT, "what the speed controller makes of a negative throttle", choices=ESC_KINDS)
 
     def __post_init__(self) -> None:
         kinds = typing.get_type_hints(type(self))

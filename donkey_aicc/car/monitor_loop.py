@@ -33,7 +33,7 @@ class MonitorLoop:
         from donkeycar.vehicle import Vehicle
 
         self._vehicle, self._given = Vehicle(), _Given()
-        given = [channels.IMAGE, channels.STEERING, channels.THROTTLE, channels.MODE, channels.HIT]
+        given = [channels.IMAGE, channels.STEERING, channels.THROTTLE, channels.MODE, channels.HIT, channels.SPEED]
         self._vehicle.add(self._given, outputs=given)
         self._vehicle.mem[channels.CLEAN_IMAGE] = None
         config = AiccConfig(sim=True, bundle=str(bundle), governor=governor, grade=grade, scorer_threaded=False)
@@ -46,12 +46,15 @@ class MonitorLoop:
         shorten_profile(self._vehicle)
         self._names = [name for name in (*MONITOR_CHANNELS, *ALARM_CHANNELS, channels.ACTION) if name in car.recorded]
 
-    def run(self, image: np.ndarray, steering: float, throttle: float, hit: bool = False) -> dict[str, Any]:
+    def run(
+        self, image: np.ndarray, steering: float, throttle: float, hit: bool = False, speed: float | None = None
+    ) -> dict[str, Any]:
         """image: (H, W, 3) uint8 RGB of this tick, and the command for it; returns channel -> value.
 
-        `throttle` is among them: what the governor lets through. hit: the next frame begins a new sequence.
+        `throttle` is among them: what the governor lets through. hit: the next frame begins a new sequence. speed: m/s, which
+        ends the brake of a stop; None: the picture or the time does.
         """
-        self._given.now = (image, steering, throttle, _PILOT, hit)
+        self._given.now = (image, steering, throttle, _PILOT, hit, speed)
         self._vehicle.update_parts()
         names = [*self._names, channels.THROTTLE]
         return dict(zip(names, self._vehicle.mem.get(names), strict=True))

@@ -2,7 +2,7 @@
 
 import gc
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc import channels
@@ -12,6 +12,7 @@ from donkey_aicc.car.monitor_loading import Monitor
 from donkey_aicc.errors import ConfigError
 
 if TYPE_CHECKING:
+    from donkey_aicc.alarm.brake import BrakeSettings
     from donkey_aicc.parts.frame_intake import FrameIntake
     from donkey_aicc.parts.safety_predictor import RightOfWay
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
@@ -192,11 +193,35 @@ def add_governor(car: Assembly, monitor: Monitor | None) -> None:
     from donkey_aicc.parts.safety_governor import SafetyGovernor
 
     clock = tick_clock(car.cfg.DRIVE_LOOP_HZ) if _in_ticks(car) else time.monotonic
-    policy = GovernorPolicy(car.config.governor, cruise=alarm.cruise, stop_hazard=alarm.stop_hazard, clock=clock)
+    brake = brake_of(car)
+    policy = GovernorPolicy(car.config.governor, cruise=alarm.cruise, stop_hazard=alarm.stop_hazard, brake=brake, clock=clock)
     governor = SafetyGovernor(policy, alarm.hazard.horizons if alarm.hazard is not None else ())
-    inputs = [channels.ALARM, channels.HAZARD, channels.THROTTLE, channels.MODE, channels.HEALTH]
+    inputs = [channels.ALARM, channels.HAZARD, channels.THROTTLE, channels.MODE, channels.HEALTH, channels.FRAME]
+    inputs.append(speed_channel(car.V))
     car.V.add(governor, inputs=inputs, outputs=[channels.THROTTLE, channels.ACTION])
     car.recorded[channels.ACTION] = "str"
+
+
+def brake_of(car: Assembly) -> "BrakeSettings":
+    """How this car brakes. A real one, whose brake nobody has tried, coasts; that is said at the start."""
+    from donkey_aicc.alarm.brake import COASTS, SIMULATED, BrakeSettings
+
+    config = car.config
+    if config.brake_throttle is None:
+        if config.sim:
+            return replace(SIMULATED, kind=config.sim_esc)
+        if config.governor == "stop":
+            car.said.append("a STOP ONLY COASTS, because this car's brake was never tried: donkey-aicc brake-test")
+        return COASTS
+    if config.brake_throttle == 0.0 and config.governor == "stop":
+        car.said.append("a stop coasts: AICC_BRAKE_THROTTLE is 0")
+    return BrakeSettings(config.brake_throttle, config.brake_s, config.brake_lag_s, config.brake_kind)
+
+
+def speed_channel(V: Any) -> str:
+    """Where this car's speed is measured; nothing writes the last one if nowhere."""
+    written = {name for entry in V.parts for name in entry["outputs"]}
+    return next((name for name in (channels.ODOMETER_SPEED, channels.SPEED) if name in written), channels.SPEED)
 
 
 def add_scoring(car: Assembly, judgement: Judgement | None) -> None:

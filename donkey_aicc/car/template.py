@@ -53,13 +53,15 @@ def add_embedded_simulator(V: Any, cfg: Any, config: AiccConfig) -> Any:
     from donkey_aicc.simulator.camera import CameraConfig
     from donkey_aicc.simulator.driving import SimulatorPart
     from donkey_aicc.simulator.sim_progress import SimProgress
+    from donkey_aicc.simulator.vehicle import VehicleConfig
     from donkey_aicc.simulator.world import World
 
     if getattr(cfg, "DONKEY_GYM", False):
         raise ConfigError("AICC_SIM and DONKEY_GYM must not both be True: the car can be in one simulator only")
     check_image_size(cfg, depths=(3,))
     camera = CameraConfig(width=cfg.IMAGE_W, height=cfg.IMAGE_H)
-    world = World(config.sim_track, seed=config.sim_seed, rate_hz=cfg.DRIVE_LOOP_HZ, camera=camera)
+    vehicle = VehicleConfig(speed_controller=config.sim_esc)
+    world = World(config.sim_track, seed=config.sim_seed, rate_hz=cfg.DRIVE_LOOP_HZ, camera=camera, vehicle=vehicle)
     simulator = SimulatorPart(world, realtime=config.sim_realtime, put_back=config.sim_put_back)
     V.add(simulator, inputs=[channels.STEERING, channels.THROTTLE], outputs=[channels.IMAGE, *channels.LOCATION])
     V.add(SimProgress(simulator), outputs=[channels.LAP, channels.HIT])

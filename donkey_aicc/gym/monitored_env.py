@@ -52,22 +52,30 @@ class MonitoredEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._monitor = MonitorLoop(bundle, governor=governor, grade=grade, rate_hz=rate_hz)
         self._seen: Any = None
         self._hit = False
+        self._speed: float | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """The monitor begins a new sequence; it says nothing before the first action."""
         self._seen, info = self.env.reset(seed=seed, options=options)
         self._monitor.reset()
-        self._hit = False
+        self._hit, self._speed = False, _speed(info)
         return self._seen, info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        judged = self._monitor.run(self._frame(self._seen), *self._command(action), self._hit)
+        judged = self._monitor.run(self._frame(self._seen), *self._command(action), self._hit, self._speed)
         throttle = judged.pop(channels.THROTTLE)
         if self._governs:
-            action = np.array([action[0], throttle], dtype=self.env.action_space.dtype)
+            space: Any = self.env.action_space
+            given = np.array([action[0], throttle], dtype=space.dtype)
+            action = np.clip(given, space.low, space.high)  # not every car can brake
         self._seen, reward, terminated, truncated, info = self.env.step(action)
-        self._hit = _is_hit(info)
+        self._hit, self._speed = _is_hit(info), _speed(info)
         return self._seen, reward, terminated, truncated, {**info, **judged}
+
+
+def _speed(info: Mapping[str, Any]) -> float | None:
+    value = info.get("speed")
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _is_hit(info: Mapping[str, Any]) -> bool:

@@ -4,6 +4,7 @@ What the governor does, tick by tick, is decided in `alarm/governor_policy.py`.
 """
 
 import logging
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,9 +19,10 @@ USER_MODES = ("user", "local_angle")  # who has the throttle: in local_angle the
 
 
 class SafetyGovernor:
-    """Donkeycar part before the drivetrain: (alarm, hazard, throttle, mode, health) -> (throttle, action).
+    """Donkeycar part before the drivetrain: (alarm, hazard, throttle, mode, health, frame, speed) -> (throttle, action).
 
     Reads, steps the policy, publishes. In modes in which the user has the throttle it does nothing ('off').
+    frame: a `SeenFrame`; speed: m/s, None where nothing measures it.
     """
 
     modes = MODES
@@ -41,12 +43,29 @@ class SafetyGovernor:
         """The driver lets a stopped car go on. False: nothing to confirm, or its evidence is still there."""
         return self._policy.confirm()
 
-    def run(self, alarm: Any, hazard: Any, throttle: Any, mode: str | None = None, health: Any = None) -> tuple[float, str]:
+    def run(
+        self,
+        alarm: Any,
+        hazard: Any,
+        throttle: Any,
+        mode: str | None = None,
+        health: Any = None,
+        frame: Any = None,
+        speed: Any = None,
+    ) -> tuple[float, str]:
         """Never raises; a throttle that is no number is 0. A health that is not known is not ok."""
         meant, by_user = drive_command(throttle), mode is None or (isinstance(mode, str) and mode in USER_MODES)
         try:
             level = alarm if isinstance(alarm, str) else WATCH
-            return self._policy.step(level, self._near_hazard(hazard), meant, by_user, health=str(health))
+            return self._policy.step(
+                level,
+                self._near_hazard(hazard),
+                meant,
+                by_user,
+                health=str(health),
+                speed_mps=_finite(speed),
+                still_s=None if frame is None else _finite(frame.time_s - frame.new_s),
+            )
         except Exception:  # an exception here would stop the whole car, brakes and all
             logger.exception("the governor failed")
             return (meant, IDLE) if by_user or not self._policy.acts else (min(meant, 0.0), STOPPED)
@@ -61,6 +80,12 @@ class SafetyGovernor:
     def shutdown(self) -> None:
         """A stop of this drive does not go into the next, nor that the monitor saw in this one."""
         self._policy.begin()
+
+
+def _finite(value: Any) -> float | None:
+    """What is measured, or None."""
+    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if known else None
 
 
 class CommandLimits:

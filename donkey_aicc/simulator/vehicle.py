@@ -5,8 +5,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from donkey_aicc.errors import ConfigError
+from donkey_aicc.errors import ConfigError, one_of
 from donkey_aicc.faults.protocols import SOUND
+from donkey_aicc.limits import DIRECT, ESC_KINDS
+from donkey_aicc.simulator.speed_controller import SpeedController
 
 _SUBSTEP_S = 0.0125
 _NOISES = ("wander_std", "motor_noise_std", "yaw_noise_std", "servo_jitter_std")
@@ -25,6 +27,8 @@ class VehicleConfig:
     motor_lag_s: float = 0.10
     drag_per_s: float = 2.0
     rolling_mps2: float = 0.15
+    brake_mps2: float = 6.0  # of a speed controller that brakes, at full push
+    speed_controller: str = DIRECT  # what it makes of a negative throttle
     grip_mps2: float = 6.0  # sideways acceleration the tyres can hold
     wander_std: float = 0.02  # slow steering disturbance: linkage play, uneven floor
     wander_time_s: float = 8.0
@@ -33,8 +37,11 @@ class VehicleConfig:
     servo_jitter_std: float = 0.01  # of the wheels from tick to tick, as a hobby servo holds its place
 
     def __post_init__(self) -> None:
+        one_of("VehicleConfig.speed_controller", self.speed_controller, ESC_KINDS)
         for field in fields(self):
             value = getattr(self, field.name)
+            if isinstance(value, str):
+                continue
             minimum_ok = value >= 0 if field.name in _MAY_BE_ZERO else value > 0
             if not (math.isfinite(value) and minimum_ok):
                 rule = ">= 0" if field.name in _MAY_BE_ZERO else "> 0"
@@ -55,6 +62,7 @@ class Vehicle:
         self.config = config or VehicleConfig()
         self.rng = rng if rng is not None else np.random.default_rng(0)
         self.body = SOUND  # what faults have made of it
+        self.speed_controller = SpeedController(self.config.speed_controller)
         self.place(0.0, 0.0, 0.0)
 
     def place(self, x: float, y: float, yaw: float) -> None:
@@ -66,7 +74,8 @@ class Vehicle:
 
     def stop(self) -> None:
         """Kill the motion, keep the place."""
-        self.speed = self.yaw_rate = self.steering = self.motor = 0.0
+        self.speed = self.yaw_rate = self.steering = self.motor = self.brake = 0.0
+        self.speed_controller.reset()
 
     def step(self, steering: float, throttle: float, dt: float) -> None:
         """Drive for dt seconds with commands in [-1, 1]; steering +1 is right."""
@@ -78,19 +87,21 @@ class Vehicle:
         self.motor_disturbance = keep * self.motor_disturbance + spread * config.motor_noise_std * motor_noise
         self.servo_jitter = config.servo_jitter_std * jitter
         yaw_push = config.yaw_noise_std * yaw_noise * min(1.0, abs(self.speed))
+        push, brake = self.speed_controller.run(throttle, self.speed)
         steps = max(1, math.ceil(dt / _SUBSTEP_S - 1e-9))
         for _ in range(steps):
-            self._substep(steering, throttle, yaw_push, dt / steps)
+            self._substep(steering, push, brake, yaw_push, dt / steps)
         self._forget_last_bits()
 
     def _forget_last_bits(self) -> None:
         """Sine and tangent differ in the last bit between processors; a drive must not."""
         self.x, self.y, self.yaw, self.speed = (round(value, 9) for value in (self.x, self.y, self.yaw, self.speed))
 
-    def _substep(self, steering: float, throttle: float, yaw_push: float, h: float) -> None:
+    def _substep(self, steering: float, push: float, brake: float, yaw_push: float, h: float) -> None:
         config, body = self.config, self.body
         self._move_servo(steering, h)
-        self.motor += (throttle - self.motor) * (h / (h + config.motor_lag_s))
+        self.motor += (push - self.motor) * (h / (h + config.motor_lag_s))
+        self.brake += (brake - self.brake) * (h / (h + config.motor_lag_s))
         # Steering to the right turns the car clockwise, hence the minus.
         turned = body.steering_gain * max(-1.0, min(1.0, self.steering + self.wander + self.servo_jitter))
         curvature = math.tan(-math.radians(config.max_steer_deg) * turned) / config.wheelbase_m - body.pull_per_m
@@ -112,6 +123,7 @@ class Vehicle:
         self.steering += max(-limit, min(limit, change))
 
     def _accelerate(self, drive: float, h: float) -> None:
-        """Rolling resistance may stop the car but never push it."""
-        speed = self.speed + drive * h
-        self.speed = math.copysign(max(0.0, abs(speed) - self.body.drag * self.config.rolling_mps2 * h), speed)
+        """Rolling resistance and brake may stop the car but never push it."""
+        speed, config = self.speed + drive * h, self.config
+        held = self.body.drag * config.rolling_mps2 + self.brake * config.brake_mps2
+        self.speed = math.copysign(max(0.0, abs(speed) - held * h), speed)

@@ -56,7 +56,7 @@ def run_trial(trial: Trial) -> tuple[dict[str, Any], list[list[Any]]]:
         monitor.reset()
 
         def last_word(image: np.ndarray, command: tuple[float, float]) -> tuple[float, float]:
-            said.update(monitor.run(image, *command))
+            said.update(monitor.run(image, *command, speed=ride.observation.speed))
             return command[0], said[channels.THROTTLE]
 
         ride.last_word = last_word

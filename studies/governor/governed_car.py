@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_policy import AlarmPolicy
+from donkey_aicc.alarm.alarm_policy import DANGER, AlarmPolicy
+from donkey_aicc.alarm.brake import SIMULATED, BrakeSettings
 from donkey_aicc.alarm.governor_policy import FULL, STOP, STOPPED, GovernorPolicy
-from donkey_aicc.alarm.health import OK, MonitorHealth
+from donkey_aicc.alarm.health import OK, WAITING, MonitorHealth
 from donkey_aicc.alarm.timing import tick_clock
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.errors import AiccError
@@ -51,6 +52,7 @@ class GovernedCar:
         calibrator: Calibrator,
         governors: Mapping[str, Rival | None],
         ask: Callable[[str], bool] = lambda name: True,
+        brake: BrakeSettings = SIMULATED,
     ) -> None:
         alarm = calibrator.alarm
         if alarm is None or calibrator.statistics is None:
@@ -72,7 +74,8 @@ class GovernedCar:
         self._model = alarm
         self._alarm = DepartureAlarm(alarm, tuple(self.horizons))
         self._health = HealthCheck(self._scorer, MonitorHealth())
-        self._rivals, self.ask = dict(governors), ask
+        self._rivals, self.ask, self._brake = dict(governors), ask, brake
+        self.speed_of: Callable[[], float | None] = lambda: None  # of the car now, m/s; who drives it knows
         self.keeps_watching = False  # even when no governor listens any more
         self.sit_down()
 
@@ -90,7 +93,8 @@ class GovernedCar:
         alarm = self._model
         stop_hazard = alarm.stop_hazard if rival is None else 0.0
         steps = alarm.hazard.horizons if alarm.hazard is not None else ()
-        policy = GovernorPolicy(STOP, cruise=alarm.cruise, stop_hazard=stop_hazard, clock=tick_clock(1.0 / TICK_S))
+        clock = tick_clock(1.0 / TICK_S)
+        policy = GovernorPolicy(STOP, cruise=alarm.cruise, stop_hazard=stop_hazard, brake=self._brake, clock=clock)
         return Seat(SafetyGovernor(policy, steps), rival, None if rival is None else rival.policy())
 
     @property
@@ -102,11 +106,12 @@ class GovernedCar:
         return self.acting is not None and self.seats[self.acting].action == STOPPED
 
     def __call__(self, image: np.ndarray, command: tuple[float, float]) -> tuple[float, float]:
-        if self.stopped:
-            return command[0], min(command[1], 0.0)
         if not self.seats and not self.keeps_watching:
             return command
         seen = self._scorer.intake.see(image)
+        if self.acting is not None and self.stopped:
+            governor, speed = self.seats[self.acting].governor, self.speed_of()
+            return command[0], governor.run(DANGER, [], command[1], PILOT, OK, seen, speed)[0]
         throttles = self._judge(seen, command)
         for name in list(self.seats) if self.acting is None else ():
             if self.seats[name].action == FULL:
@@ -126,7 +131,9 @@ class GovernedCar:
         self.scores = {**scores, "rho": rho, "delta": delta} if scores else {}
         p_tta, p_safe, p_restored, _, _, frame_scores = self._tta.run(seen, command[0])
         self.p = {"p_safe": p_safe, "p_tta": p_tta, "p_restored": p_restored}
-        self.hazard, self.level, reason = self._alarm.run(self.signs, p_tta, frame_scores, self._health.run(seen, state, p_tta))
+        health, speed = self._health.run(seen, state, p_tta), self.speed_of()
+        self.hazard, self.level, reason = self._alarm.run(self.signs, p_tta, frame_scores, health)
+        health = OK if health.startswith(WAITING) else health  # these drives begin in the middle of one
         known = {**frame_scores, **self.scores} if scores else {}
         self.scores |= frame_scores if scores else {}
         throttles = {}
@@ -134,5 +141,5 @@ class GovernedCar:
             seat.level, seat.reason = self.level, reason
             if seat.rival is not None and seat.policy is not None:
                 seat.level = seat.policy.step(seat.rival.score(self.p, known, self.horizons))
-            throttles[name], seat.action = seat.governor.run(seat.level, self.hazard, command[1], PILOT, OK)
+            throttles[name], seat.action = seat.governor.run(seat.level, self.hazard, command[1], PILOT, health, seen, speed)
         return throttles

@@ -102,7 +102,7 @@ def drive_seed(
         return False
 
     if car is not None:
-        car.ask = ask
+        car.ask, car.speed_of = ask, lambda: world.vehicle.speed
     try:
         ticks = drive(world, driver, nominal_frames + frames, fault_of, Marshal(warm_up_frames=0), car)
         for number, tick in enumerate(ticks):

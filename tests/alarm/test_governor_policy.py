@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from donkey_aicc.alarm.brake import SIMULATED
 from donkey_aicc.alarm.governor_policy import CRAWL_SHARE, GovernorPolicy
 from donkey_aicc.alarm.timing import tick_clock
 from donkey_aicc.errors import ConfigError
@@ -125,3 +126,38 @@ def test_advise_holds_nobody_and_a_mode_that_is_chosen_later_waits_too():
     assert governor.step("none", 0.0, 0.4, False, health="waiting: the first pictures come in") == (0.4, "full")
     governor.set_mode("stop")
     assert governor.step("none", 0.0, 0.4, False, health="waiting: the first pictures come in") == (0.0, "waiting")
+
+
+def braking(mode="stop"):
+    return GovernorPolicy(mode, cruise=CRUISE, stop_hazard=0.3, brake=SIMULATED, clock=tick_clock(RATE_HZ))
+
+
+def stopping(governor, speeds, throttle=0.45):
+    return [governor.step("danger", 1.0, throttle, False, speed_mps=speed) for speed in speeds]
+
+
+def test_a_stop_brakes_to_standstill_and_then_holds_neutral_whatever_the_pilot_sends():
+    governor = braking()
+    assert governor.step("none", 0.0, 0.45, False) == (0.45, "full")
+    assert [sent for sent, _ in stopping(governor, (1.2, 1.15, 1.0, 0.4))] == [-0.8, -0.8, -0.8, 0.0]
+    for throttle in (0.45, -1.0):
+        assert governor.step("danger", 1.0, throttle, False, speed_mps=0.0) == (0.0, "stopped")
+
+
+def test_a_person_who_takes_over_has_the_throttle_in_that_tick_and_the_next_stop_brakes_again():
+    governor = braking()
+    assert stopping(governor, (1.2,)) == [(-0.8, "stopped")]
+    assert governor.step("danger", 1.0, 0.3, True, speed_mps=1.1) == (0.3, "off")
+    assert stopping(governor, (1.1,)) == [(-0.8, "stopped")]
+
+
+def test_a_blind_monitor_is_a_stop_however_small_the_hazard_was_and_a_sign_alone_is_a_crawl():
+    for health, action in (("ok", "slowed"), ("blind: no picture for 0.3 s", "stopped")):
+        governor = policy()
+        governor.step("none", 0.0, 0.45, False)
+        assert governor.step("danger", 0.1, 0.45, False, health=health)[1] == action
+
+
+def test_advise_and_slow_never_brake():
+    for mode in ("advise", "slow"):
+        assert min(sent for sent, _ in stopping(braking(mode), (1.2, 1.1, 0.9))) > 0.0

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -93,3 +94,30 @@ def test_wander_is_slow_and_has_its_spread():
 def test_impossible_car_is_refused(change):
     with pytest.raises(ConfigError, match=next(iter(change))):
         VehicleConfig(**change)
+
+
+def pushed(kind: str, *scenes: tuple[float, float]) -> list[float]:
+    """scenes: (throttle, seconds) after two seconds of driving -> the car's speed at the end of each."""
+    car = Vehicle(replace(STEADY, speed_controller=kind))
+    drive(car, 0.0, 0.42, 2.0)
+    return [float(drive(car, 0.0, throttle, seconds)[-1, 2]) for throttle, seconds in scenes]
+
+
+@pytest.mark.parametrize(
+    ("kind", "held", "rolling", "second", "third"),
+    [("direct", -1.0, -1.0, -1.0, -1.0), ("neutral_first", 0.0, -1.0, -1.0, -1.0), ("double_tap", 0.0, 0.0, -1.0, -1.0)],
+)
+def test_what_a_push_back_does_depends_on_the_speed_controller(kind, held, rolling, second, third):
+    """Held out of forward; given while the car rolls in neutral; a second and a third push with neutral between."""
+    back, neutral = (-0.6, 1.5), (0.0, 0.1)
+    assert np.sign(round(pushed(kind, back)[-1], 2)) == held
+    assert np.sign(round(pushed(kind, neutral, back)[-1], 2)) == rolling
+    assert np.sign(round(pushed(kind, back, neutral, back)[-1], 2)) == second
+    assert np.sign(round(pushed(kind, back, neutral, back, neutral, back)[-1], 2)) == third
+    assert pushed(kind, back, (0.5, 2.0))[-1] > 0.8, "forward is forward again"
+
+
+def test_one_that_brakes_stops_the_car_without_the_motor():
+    assert pushed("double_tap", (-0.8, 0.5)) == [0.0]
+    with pytest.raises(ConfigError, match="speed_controller must be one of direct, neutral_first, double_tap"):
+        VehicleConfig(speed_controller="magic")

@@ -58,7 +58,7 @@ class Motor:
 def test_the_study_loop_is_the_cars_loop(bundle_path, tmp_path):
     """The same frames and commands through donkeycar's vehicle with our wiring: the same commands at the motor, tick by tick."""
     rng = np.random.default_rng(0)
-    frames = [((rng.integers(60, 200, (120, 160, 3)) // (1 if i < 25 else 4)).astype(np.uint8), (0.1, 0.6)) for i in range(45)]
+    frames = [((rng.integers(60, 200, (120, 160, 3)) // (1 if i < 60 else 4)).astype(np.uint8), (0.1, 0.6)) for i in range(80)]
     bundle = Bundle.load(bundle_path)
     car = GovernedCar(bundle, load_calibrator(bundle), {OURS: None})
     ours = [(car(image, command), car.seats[OURS].level, car.seats[OURS].action) for image, command in frames]
@@ -80,7 +80,7 @@ def test_the_study_loop_is_the_cars_loop(bundle_path, tmp_path):
         "the car waits for its monitor; the study begins later"
     )
     assert ours[held:] == theirs[held:] and {level for _, level, _ in ours} == {"none", "watch", "danger"}
-    assert ours[-1] == ((0.1, 0.0), "danger", "stopped")
+    assert ours[-1] == ((0.1, 0.0), "danger", "stopped") and ((0.1, -0.8), "danger", "stopped") in ours, "it brakes"
 
 
 def drive_all(bundle_path, governors, begin=60):
