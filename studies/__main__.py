@@ -12,6 +12,7 @@ COMMANDS = {
     "results": "take in finished experiments and write the results pages from all of them",
     "alarm-drives": "the bundle of an experiment with an alarm whose thresholds come from further nominal laps",
     "governor": "drive under every fault with and without the governor, at the same nominal cost as its rivals",
+    "monitors": "our alarm beside monitors of others on the drives of an experiment, at the same nominal cost",
     "after-fault": "how long a fault of three seconds is still seen when it is over, by the alarm, the confidence and rho",
     "protocols": "measure what each injected fault does to the driving, severity by severity",
     "real-car": "train and judge the monitor on a real car's tub: faults on real frames, and other days, tracks and rooms",

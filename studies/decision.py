@@ -3,20 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from donkey_aicc.calibration.calibrating import calibration_drives
 from donkey_aicc.calibration.catalogue import OURS, make_calibrator
 from donkey_aicc.calibration.pool import FOLDS, sequence_folds
-from donkey_aicc.files import read_json
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.score_table import ScoreTable
-from studies.experiment import plan_experiment
-from studies.experiment_stages import Experiment, load, tables_to_fit, without_warm_up
-from studies.layout import ABOUT
+from studies.experiment import reopened
+from studies.experiment_stages import load, tables_to_fit, without_warm_up
 from studies.left_out_families import family_table, judge, measured, method_table
 from studies.nominal_picture import stored
 from studies.restorations import BANK, GATES, SHIPPED, VIEWS, Views, gated, predict_views
@@ -34,7 +30,7 @@ def decide_method(folder: str) -> str:
 
 
 def decide_views(folder: str) -> str:
-    """Temperature scaling on p_tta and on every view behind every gate; temperatures of left-out nominal drives."""
+    """Temperature scaling on p_safe and on every view behind every gate; temperatures of left-out nominal drives."""
     experiment = reopened(folder)
     layout = experiment.layout
     bundle, settings = Bundle.load(layout.bundle), stored(layout.restoration, experiment.preset.scoring)
@@ -50,7 +46,7 @@ def decide_views(folder: str) -> str:
             assert [drive.id for drive in chosen] == table.sequences()
             predict_views(bundle, chosen, settings).save(path)
         views.append(Views.load(path))
-    plain = [replace(table, p_restored=table.p_tta) for table in (nominal, driven)]
+    plain = [replace(table, p_restored=table.p_safe) for table in (nominal, driven)]
     families = sorted(set(driven.protocol.tolist()) - {""})
     lines = ["| view | gate | nominal ECE | NLL | share | mean of families: ECE | NLL | share | " + " | ".join(families) + " |"]
     lines.append("|---" * (8 + len(families)) + "|")
@@ -77,9 +73,3 @@ def _view_row(title: str, gate: str, tables: Sequence[ScoreTable], families: Seq
     cells = ["{:.3f} | {:.3f}".format(*measured(held, nominal)), f"{shares[0]:.2f}"]
     cells += ["{:.3f} | {:.3f}".format(*each.mean(axis=0)), f"{shares[1]:.2f}"]
     return "| " + " | ".join([title, gate, *cells, *("{:.3f} / {:.2f}".format(*one) for one in each)]) + " |"
-
-
-def reopened(folder: str) -> Experiment:
-    """The experiment that a folder holds."""
-    about: dict[str, Any] = read_json(Path(folder) / ABOUT, "make it with: python -m studies experiment")
-    return plan_experiment(folder, about["preset"], about["track"], about["seed"], about["model_seed"])

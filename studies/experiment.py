@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from donkey_aicc.errors import one_of
+from donkey_aicc.files import read_json
 from donkey_aicc.nets.vision_pilot import pilot_weights
 from donkey_aicc.resources import models_dir
 from donkey_aicc.simulator.tracks import make_track
@@ -14,7 +15,7 @@ from donkey_aicc.workers import Workers
 from studies import drive_stages, open_loop
 from studies import experiment_stages as stages
 from studies.experiment_stages import Experiment
-from studies.layout import Layout, claim
+from studies.layout import ABOUT, Layout, claim
 from studies.other_nets import train_other_nets
 from studies.study_presets import PRESETS
 
@@ -63,6 +64,12 @@ def plan_experiment(
     begun = None if start is None else Path(start)
     layout = Layout(Path(out), None if data is None else Path(data))
     return Experiment(layout, PRESETS[preset], track, seed, chosen_seed, where, overrides, workers, begun, extras)
+
+
+def reopened(folder: str | Path) -> Experiment:
+    """The experiment that a folder holds, to look at what it left."""
+    about = read_json(Path(folder) / ABOUT, "make it with: python -m studies experiment")
+    return plan_experiment(folder, about["preset"], about["track"], about["seed"], about["model_seed"], workers=1)
 
 
 def run_experiment(experiment: Experiment, until: str | None = None) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import Scores
 
 DRAWS = 2000
+EVERY = 3  # frames: neighbours say the same, so each third one is fitted on; all are judged
 
 
 def _with(label: str, *scores: str, starts_from: str = P_RESTORED) -> Callable[[], Calibrator]:
@@ -56,19 +57,20 @@ def judge(calibration: ScoreTable, augmented: ScoreTable, driven: ScoreTable, se
     families = sorted(set(whole.driven.protocol.tolist()))
     fold = sequence_folds(whole.nominal.sequence, FOLDS, seed)
     held = [_without_drives(whole, augmented, driven, fold == number, seed) for number in range(FOLDS)]
+    without = {family: _thinned(_without_family(whole, family)) for family in families}
     found = {}
     for name, make in CANDIDATES.items():
         by_family = {}
         for family in families:
             own = whole.driven.protocol == family
-            fitted = make().fit(whole.nominal, _without_family(whole, family))
+            fitted = make().fit(whole.nominal, without[family])
             by_family[family] = measured(_confidence(fitted, whole.driven, whole.driven_scores, own), whole.driven.select(own))
         confidence = np.empty_like(whole.nominal.labels, dtype=np.float64)
         for number, pool in enumerate(held):
-            fitted, own = make().fit(pool.nominal, pool), fold == number
+            fitted, own = make().fit(pool.nominal, _thinned(pool)), fold == number
             rows = whole.nominal.select(own)
             confidence[own] = fitted.predict(rows, pool.statistics.scores(rows))
-        weights = make().fit(whole.nominal, whole).shown_weights()
+        weights = make().fit(whole.nominal, _thinned(whole)).shown_weights()
         found[name] = Judged(by_family, measured(confidence, whole.nominal), weights)
     return found
 
@@ -88,6 +90,20 @@ def _without_family(pool: Pool, family: str) -> Pool:
         balanced=np.arange(len(pieces)),
         driven=pool.driven.select(drives),
         driven_scores={name: values[drives] for name, values in pool.driven_scores.items()},
+    )
+
+
+def _thinned(pool: Pool) -> Pool:
+    """Nominal and driven frames; the pieces are few."""
+    assert pool.driven is not None
+    each = slice(None, None, EVERY)
+    return replace(
+        pool,
+        nominal=pool.nominal.select(np.arange(len(pool.nominal))[each]),
+        nominal_scores={name: values[each] for name, values in pool.nominal_scores.items()},
+        fold=pool.fold[each],
+        driven=pool.driven.select(np.arange(len(pool.driven))[each]),
+        driven_scores={name: values[each] for name, values in pool.driven_scores.items()},
     )
 
 

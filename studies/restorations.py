@@ -1,7 +1,7 @@
 """Which restorations, and which gate: what each makes of the predictor, on nominal drives and on drives under faults of D_aug.
 
-Every view is predicted once at full share; the world model's errors are taken where a check would be due. Gates are then tried
-without a net. The four test protocols have no part in it.
+Every view is predicted once at full share, without test-time augmentation; the world model's errors are taken where a check would
+be due. Gates are then tried without a net. The four test protocols have no part in it.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,11 +17,10 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.manifest import CONTEXT
 from donkey_aicc.nets.preprocess import History, frames_in
 from donkey_aicc.scoring.hindsight import Hindsight
-from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.restored_view import CHECK_EVERY, Restoration, rebuilding_error
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
-from donkey_aicc.scoring.tta_views import predict_tta
+from donkey_aicc.scoring.tta_views import sigmoid
 from donkey_aicc.tubs.drive import Drive
 
 View = Callable[[Restoration, np.ndarray], np.ndarray]  # (B, 3, H, W) in [0, 1] -> the same
@@ -112,7 +111,7 @@ class Views:
 def predict_views(bundle: Bundle, drives: Sequence[Drive], settings: ScoreSettings) -> Views:
     """All drives side by side, frame by frame."""
     assert settings.restoration is not None
-    restoration, randomness = settings.restoration, FrameRandomness(settings.seed, settings.samples)
+    restoration = settings.restoration
     start = np.cumsum([0, *(len(drive) for drive in drives)])
     p = {name: np.full((start[-1], len(bundle.horizons)), np.nan, dtype=np.float32) for name in VIEWS}
     advantage = {name: np.full(start[-1], np.nan) for name in VIEWS}
@@ -129,7 +128,7 @@ def predict_views(bundle: Bundle, drives: Sequence[Drive], settings: ScoreSettin
         for name, view in VIEWS.items():
             pictures = view(restoration, x[:, :frames].reshape(-1, 3, *x.shape[2:])).reshape(len(x), frames, *x.shape[2:])
             seen = np.concatenate([pictures, x[:, frames:]], axis=1)
-            p[name][rows] = predict_tta(bundle, seen, randomness.tta(number), settings.views).p_tta
+            p[name][rows] = sigmoid(bundle.predict(seen)[1])
             if plain is not None:
                 advantage[name][rows] = restoration.advantage(plain, rebuilding_error(bundle, pictures[:, :3]))
     return Views(p, advantage)
@@ -139,7 +138,7 @@ def gated(table: ScoreTable, views: Views, names: Sequence[str], gate: Gate) -> 
     """The table as it would be with these restorations behind that gate; of several, the most usual one of a check counts."""
     advantage = np.stack([views.advantage[name] for name in names])
     p = np.stack([views.p[name] for name in names])
-    restored, share = table.p_tta.copy(), np.zeros(len(table))
+    restored, share = table.p_safe.copy(), np.zeros(len(table))
     hindsight, recent = np.empty(len(table)), np.empty(len(table))
     first = np.flatnonzero(table.step == 0)
     for begin, end in pairwise([*first.tolist(), len(table)]):
@@ -149,7 +148,7 @@ def gated(table: ScoreTable, views: Views, names: Sequence[str], gate: Gate) -> 
             mean = known.mean(axis=1)
             best = int(np.argmax(mean))
             share[rows] = 1.0 if gate.always else np.clip((mean[best] - gate.from_) / (gate.full_at - gate.from_), 0.0, 1.0)
-            restored[rows] += share[rows, None].astype(np.float32) * (p[best, rows] - table.p_tta[rows])
+            restored[rows] += share[rows, None].astype(np.float32) * (p[best, rows] - table.p_safe[rows])
         past = Hindsight(table.horizons.tolist(), 1, CONTEXT)
         for row in range(begin, end):
             surprise, mean_belief = past.update(restored[row : row + 1])
