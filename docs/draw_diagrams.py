@@ -1,8 +1,10 @@
-"""Draws the three diagrams of docs/how_it_works.md: python docs/draw_diagrams.py."""
+"""Draws the pictures of docs/how_it_works.md: python docs/draw_diagrams.py [NAME ...]."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
@@ -151,9 +153,60 @@ def shapes() -> Figure:
     return figure
 
 
+LIT, DARK = 60, 12  # frames of the drive: as usual, then with a dark fault, which the exposure half makes up for
+
+
+def restored_view() -> Figure:
+    """One moment driven twice, lit and dark: the picture, what the world model makes of it, and the same of the restored one."""
+    from donkey_aicc.calibration.calibrator_file import load_calibrator
+    from donkey_aicc.nets.bundle import Bundle
+    from donkey_aicc.nets.preprocess import as_recorded, images_to_array, to_model_image
+    from donkey_aicc.resources import models_dir
+
+    bundle = Bundle.load(models_dir() / "reference")
+    restoration = load_calibrator(bundle).settings.restoration
+    assert restoration is not None
+    lit, dark = (images_to_array(to_model_image(as_recorded(_last_frame(fault)))[None]) for fault in ("", "dark"))
+    rows = (("lit", lit), ("dark", dark), ("dark, restored", restoration.view(dark)))
+    figure = Figure(figsize=(7.6, 5.3), facecolor="white")
+    grid = figure.subplots(2, len(rows))
+    for column, (title, picture) in enumerate(rows):
+        rebuilt = np.clip(bundle.decode(bundle.encode(picture)), 0.0, 1.0)
+        for axes, image in zip(grid[:, column], (picture, rebuilt), strict=True):
+            axes.imshow(image[0].transpose(1, 2, 0), interpolation="nearest")
+            axes.set(xticks=[], yticks=[])
+        grid[0, column].set_title(title, color=INK, fontsize=12, weight="bold")
+    for axes, label in zip(grid[:, 0], ("what it sees", "what the world\nmodel makes of it"), strict=True):
+        axes.set_ylabel(label, color=INK, fontsize=10)
+    figure.tight_layout()
+    return figure
+
+
+def _last_frame(fault: str) -> np.ndarray:
+    """Of the same drive, which ends under the fault, before a pilot that the dark confuses could go elsewhere."""
+    from donkey_aicc.faults.fault import make_fault
+    from donkey_aicc.resources import models_dir
+    from donkey_aicc.simulator.drivers import nominal_driver
+    from donkey_aicc.simulator.driving import Marshal, drive
+    from donkey_aicc.simulator.record_drives import world_at_start
+
+    world, seen = world_at_start("loop", 3), []
+    driver = nominal_driver(world.track, models_dir() / "pilot", 3)
+
+    def source(_: int) -> object:
+        return make_fault(fault, 3, rate_hz=world.rate_hz, seed=3) if fault and len(seen) >= LIT else None
+
+    for tick in drive(world, driver, LIT + DARK, source, Marshal(warm_up_frames=0)):
+        seen.append(tick.image)
+    return seen[-1]
+
+
+FIGURES = {"online_flow": online, "offline_flow": offline, "tensor_shapes": shapes, "restored_view": restored_view}
+
+
 def main() -> None:
-    for name, figure in (("online_flow", online()), ("offline_flow", offline()), ("tensor_shapes", shapes())):
-        figure.savefig(IMAGES / f"{name}.png", dpi=110, metadata={"Software": ""})
+    for name in sys.argv[1:] or FIGURES:
+        FIGURES[name]().savefig(IMAGES / f"{name}.png", dpi=110, metadata={"Software": ""})
         print(f"written: {IMAGES / name}.png")
 
 
