@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import fcntl
 import hashlib
 import json
 import os
@@ -68,6 +69,24 @@ def _is_alive(process: int) -> bool:
     except (OSError, OverflowError):  # somebody else's
         return True
     return True
+
+
+@contextmanager
+def only_one(folder: Path, what: str) -> Iterator[None]:
+    """Hold the folder while the block runs; a second program that wants it is refused. The end of a process lets go of it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise AiccError(f"another {what} works in {folder}: wait for its end, or write somewhere else") from None
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(handle)
 
 
 def write_atomic(path: str | Path, content: str | bytes) -> None:

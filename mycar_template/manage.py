@@ -53,7 +53,7 @@ from donkeycar.templates.complete import (
 from donkey_aicc import channels
 from donkey_aicc.car import template as car
 from donkey_aicc.car.config import AiccConfig
-from donkey_aicc.car.wiring import add_aicc
+from donkey_aicc.car.wiring import add_aicc, plain_errors
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts.drive_log import DriveLog
 from donkey_aicc.parts.drive_stopper import DriveStopper
@@ -185,8 +185,9 @@ def whole_number(name, text, at_least):
 
 
 if __name__ == "__main__":
+    plain_errors("manage.py")
     try:
         sys.exit(main(docopt(__doc__)))
-    except (AiccError, DocoptExit) as mistake:
-        print(f"manage.py: {mistake}" if isinstance(mistake, AiccError) else mistake, file=sys.stderr)
+    except DocoptExit as mistake:
+        print(mistake, file=sys.stderr)
         sys.exit(2)

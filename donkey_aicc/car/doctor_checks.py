@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from donkey_aicc.car.bundles import WITHOUT, bundle_path, foreign_warning
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.car.generation import dead_drive_page
-from donkey_aicc.errors import AiccError
+from donkey_aicc.car.start_checks import lacks_setting
+from donkey_aicc.errors import AiccError, ConfigError
 
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
@@ -75,6 +76,9 @@ def read_car(folder: Path) -> tuple[Any, AiccConfig, Check]:
 
             logging.getLogger(load_config.__module__).setLevel(logging.WARNING)
             cfg = load_config(str(folder / "config.py"))
+        lacking = [name for name in vars(usual) if not hasattr(cfg, name) and name != "AICC_BUNDLE"]
+        if lacking:
+            raise ConfigError(lacks_setting(" and ".join(lacking)))
         config = AiccConfig.from_donkey(cfg)
     except Exception as error:  # a settings file is Python: anything can be wrong with it
         advice = "correct config.py or myconfig.py there; the usual settings are checked below"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from donkey_aicc.car.install_place import find_place, is_call
 from donkey_aicc.errors import AiccError
+from donkey_aicc.files import atomic_path, write_atomic
 from donkey_aicc.resources import template_dir
 
 MARK = "  # donkey_aicc"  # ends every line of ours; --undo removes the lines that end so
@@ -72,11 +73,18 @@ def keep_backup(file: Path) -> Path:
     while True:
         backup = file.with_name(file.name + BACKUP_SUFFIX + (f".{number}" if number > 1 else ""))
         if not backup.exists():
-            shutil.copy2(file, backup)
+            _copy(file, backup)
             return backup
         if backup.read_bytes() == content:
             return backup
         number += 1
+
+
+def _copy(source: Path, target: Path) -> None:
+    """The whole file or none: a full disk, or a program that is killed, leaves no half of one that the next run would keep."""
+    with atomic_path(target) as temporary:
+        shutil.copyfile(source, temporary)
+    shutil.copystat(source, target)
 
 
 def drop_backup(file: Path) -> bool:
@@ -205,6 +213,6 @@ def _put(source: Path, target: Path, overwrite: bool) -> None:
         print(f"kept {target}")
         return
     if target.exists() and target.name == "myconfig.py":
-        shutil.copy2(target, target.with_name(OLD_SETTINGS))
-    shutil.copyfile(source, target)
+        _copy(target, target.with_name(OLD_SETTINGS))
+    write_atomic(target, source.read_bytes())
     print(f"wrote {target}")

@@ -125,17 +125,30 @@ def begin() -> None:
     take_inject_option(sys.argv)
 
 
-def plain_errors() -> None:
+def plain_errors(program: str = "donkey_aicc") -> None:
     """From now on a user's mistake ends the program with one line and exit code 2 instead of a traceback."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if not isinstance(error, AiccError):
+        mistake = _mistake(error)
+        if mistake is None:
             sys.__excepthook__(kind, error, trace)
             return
-        print(f"donkey_aicc: {error}", file=sys.stderr)
+        print(f"{program}: {mistake}", file=sys.stderr)
         raise SystemExit(2)
 
     sys.excepthook = hook
+
+
+def _mistake(error: BaseException) -> BaseException | None:
+    """Ours, or a setting that donkeycar asked for in vain."""
+    if isinstance(error, AttributeError) and type(error.obj).__module__ == "donkeycar.config":
+        return ConfigError(lacks_setting(error.name))
+    return error if isinstance(error, AiccError) else None
+
+
+def lacks_setting(name: str) -> str:
+    """What to do about a key that donkeycar needs."""
+    return f"config.py and myconfig.py lack {name}: take it from the config.py of a new car (donkey createcar)"
 
 
 def take_inject_option(arguments: list[str]) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 
 from donkey_aicc import __version__
 from donkey_aicc.errors import AiccError
+from donkey_aicc.files import only_one
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.manifest import CONTEXT, HISTORY, NO_PREDICTOR, SINGLE, Manifest
 from donkey_aicc.nets.preprocess import LAGS, NO_HISTORY, ActionStats
@@ -73,7 +75,7 @@ def train_bundle(sequences: Sequence[Drive], plan: Plan, split: Split | None = N
         require_labels(train)
     ahead = 0 if plan.predictor == NO_PREDICTOR else max(plan.horizons)
     notes += data_warnings(train) + calibration_warnings(split.calibration, CONTEXT + ahead)
-    with workers(device) as team, saving_on_interrupt():
+    with workers(device) as team, saving_on_interrupt(), only_one(plan.work, "training") if team.is_main else nullcontext():
         if team.is_main:
             print(how, flush=True)
             _say(notes)

@@ -240,6 +240,14 @@ def test_a_mistake_is_one_line_and_exit_code_2(car):
     assert "'nowhere'" in err
 
 
+def test_a_key_that_donkeycar_lacks_is_one_line_too(car):
+    with (car / "config.py").open("a") as file:
+        file.write("del DATA_PATH\n")
+    process = cut.start(car, *FAST)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 2 and "manage.py: config.py and myconfig.py lack DATA_PATH" in err and "Traceback" not in err
+
+
 @pytest.mark.parametrize(
     ("settings", "options", "message"),
     [

@@ -75,6 +75,13 @@ def test_each_mistake_is_one_problem(car, capsys, settings, check, told):
     assert told in checks[check]["found"] + checks[check]["advice"]
 
 
+def test_a_key_that_the_settings_lack(car, capsys):
+    with (car / "config.py").open("a") as file:
+        file.write("del DATA_PATH\n")
+    code, _, checks = report(capsys, "--car", car)
+    assert code == 1 and "lack DATA_PATH" in checks["car"]["found"]
+
+
 def test_a_settings_file_that_is_no_python(car, capsys):
     with (car / "myconfig.py").open("a") as file:
         file.write("DRIVE_LOOP_HZ = = 20\n")

@@ -6,8 +6,10 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import torch
+from donkeycar.management.base import CreateCar
 
 from donkey_aicc.calibration.calibrator_file import save_calibrator
+from donkey_aicc.car.install_parts import CAR_FILES
 from donkey_aicc.cli import main
 from donkey_aicc.files import write_json
 from donkey_aicc.nets.bundle import Bundle
@@ -15,6 +17,7 @@ from donkey_aicc.nets.camera_nets import PilotNet
 from donkey_aicc.nets.vision_pilot import save_pilot
 from donkey_aicc.replay.movie import write_movie
 from donkey_aicc.replay.read_run import read_run
+from donkey_aicc.resources import template_dir
 from donkey_aicc.training.exact_resume import Position, save_checkpoint
 from tests.monitor_under_test import add_calibrator, make_bundle, nominal_table
 from tests.replay.recorded_tub import write_tub
@@ -70,6 +73,23 @@ def test_the_file_before_stays_and_nothing_is_left(tmp_path, name):
     before = content(tmp_path)
     with pytest.raises(OSError, match="large|written"), full_disk():
         write(tmp_path)
+    assert content(tmp_path) == before
+
+
+def test_a_car_that_does_not_fit_is_made_by_the_next_try(tmp_path, capsys):
+    """A cut manage.py was kept by the rerun."""
+    with full_disk(500):
+        assert main(["createcar", "--path", str(tmp_path / "car")]) == 2
+    assert main(["createcar", "--path", str(tmp_path / "car")]) == 0
+    assert all((tmp_path / "car" / name).read_bytes() == (template_dir() / name).read_bytes() for name in CAR_FILES)
+
+
+def test_install_on_a_full_disk_leaves_no_half_backup(tmp_path, capsys):
+    """The backup was empty, and stayed."""
+    CreateCar().create_car(str(tmp_path))
+    before = content(tmp_path)
+    with full_disk():
+        assert main(["install", str(tmp_path), "--yes"]) == 2
     assert content(tmp_path) == before
 
 

@@ -14,7 +14,7 @@ import torch
 
 from donkey_aicc.commands.info import describe
 from donkey_aicc.errors import AiccError
-from donkey_aicc.files import sha256_of
+from donkey_aicc.files import only_one, sha256_of
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.manifest import WEIGHT_FILES, read_manifest
 from donkey_aicc.nets.trained_nets import load_nets
@@ -121,6 +121,13 @@ from test_pipeline import plan_for
 from donkey_aicc.training.pipeline import train_bundle
 train_bundle([drive(number) for number in range(8)], plan_for(Path({folder!r})))
 """
+
+
+def test_two_trainings_into_one_place_are_refused(drives, tmp_path):
+    """They took each other's checkpoints away."""
+    plan = plan_for(tmp_path)
+    with only_one(plan.work, "training"), pytest.raises(AiccError, match="another training works in .*mine.training: wait"):
+        train_bundle(drives, plan)
 
 
 def test_killed_between_two_stages_resumes_to_the_same_bundle(trained, drives, tmp_path):
