@@ -36,7 +36,11 @@ def distortion_map(k1: float, size=SIZE) -> tuple[np.ndarray, np.ndarray]:
     matrix = np.array([[unit, 0, 0.5 * (size[0] - 1)], [0, unit, 0.5 * (size[1] - 1)], [0, 0, 1]])
     grid = np.stack(np.meshgrid(np.arange(size[0]), np.arange(size[1])), axis=-1).reshape(-1, 1, 2).astype(np.float32)
     criteria = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 40, 1e-6)
-    ideal = cv2.undistortPointsIter(grid, matrix, np.array([k1, 0, 0, 0]), None, matrix, criteria)
+    bent = np.array([k1, 0.0, 0.0, 0.0])
+    if hasattr(cv2, "undistortPointsIter"):  # OpenCV 4
+        ideal = cv2.undistortPointsIter(grid, matrix, bent, None, matrix, criteria)
+    else:
+        ideal = cv2.undistortPoints(grid, matrix, bent, R=None, P=matrix, criteria=criteria)
     ideal = ideal.reshape(size[1], size[0], 2).astype(np.float32)
     return cv2.convertMaps(np.ascontiguousarray(ideal[..., 0]), np.ascontiguousarray(ideal[..., 1]), cv2.CV_16SC2)
 
