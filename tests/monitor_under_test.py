@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,13 +31,13 @@ CNN_FEATURES = 128
 SETTINGS = ScoreSettings(samples=2, context=CONTEXT)  # cheap enough for a test
 
 
-def make_bundle(folder: Path) -> Path:
-    """The same nets in every call."""
+def make_bundle(folder: Path, **described: Any) -> Path:
+    """The same nets in every call. described: further entries of the manifest."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         nets = Nets(VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS)))
     actions = {"mean": [0.0, 0.3], "std": [0.2, 0.05]}
-    save_bundle(folder, nets, Manifest(horizons=list(HORIZONS), action_stats=actions, context=CONTEXT))
+    save_bundle(folder, nets, Manifest(horizons=list(HORIZONS), action_stats=actions, context=CONTEXT, **described))
     return folder
 
 

@@ -36,6 +36,21 @@ class Env:
 def make(*given, **named):
     return Env()
 """,
+    # donkeycar 5.4 asks gymnasium, which also says why an episode ended and what there was at the start.
+    "gymnasium.py": """
+import gym
+
+class Env(gym.Env):
+    def reset(self):
+        return super().reset(), {}
+
+    def step(self, action):
+        (frame, _), reward, done, info = super().step(action)
+        return frame, reward, done, False, info
+
+def make(*given, **named):
+    return Env()
+""",
 }
 
 

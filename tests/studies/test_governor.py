@@ -1,8 +1,7 @@
 """The governor study: its loop is the car's loop, it goes on where it was, and its table counts right."""
 
 import json
-import shutil
-from dataclasses import fields, replace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +14,6 @@ from donkey_aicc.calibration.calibrator_file import load_calibrator
 from donkey_aicc.car import wiring
 from donkey_aicc.faults.fault import make_fault
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.manifest import Manifest
 from donkey_aicc.simulator.drivers import nominal_driver
 from donkey_aicc.simulator.driving import Marshal, drive
 from donkey_aicc.simulator.record_drives import world_at_start
@@ -26,7 +24,7 @@ from studies.governor.picture import draw_paths
 from studies.governor.rivals import CONFIDENCE, OFF, OURS, RAW, Rival
 from studies.governor.study import PRESETS, cases_of, run_track
 from studies.governor.table import headline, markdown, summarise, wilson
-from tests.monitor_under_test import add_calibrator, make_bundle
+from tests.monitor_under_test import CONTEXT, HORIZONS, add_calibrator, make_bundle
 
 
 @pytest.fixture(scope="module")
@@ -142,19 +140,16 @@ def test_a_rival_acts_on_its_own_score(bundle_path):
         assert [car(frame, (0.0, 0.5))[1] for _ in range(12)][-1] == 0.0 and car.stopped
     calm = Rival(RAW, None, **(limits | {"watch": Threshold(90.0, 0.2, 4, 0.2), "danger": Threshold(99.0, 0.1, 9, 0.1)}))
     car = GovernedCar(bundle, calibrator, {RAW: calm})
-    assert car(frame, (0.0, 0.5)) == (0.0, 0.5) and calm.score([], [], {}, []) == 0.0
+    assert car(frame, (0.0, 0.5)) == (0.0, 0.5) and calm.score({"p_safe": []}, {}, []) == 0.0
 
 
 def test_a_fault_that_is_over_is_watched_until_it_is_forgotten(bundle_path, monkeypatch, tmp_path):
     for name, frames in (("BEGIN", 60), ("FRAMES", 20), ("AFTER", 50)):
         monkeypatch.setattr(after_fault, name, frames)
-    labelled = shutil.copytree(bundle_path, tmp_path / "labelled")
-    manifest = json.loads((labelled / "manifest.json").read_text()) | {"tau": 0.05}
-    known = {field.name for field in fields(Manifest)}
-    meaning = Manifest(**{name: value for name, value in manifest.items() if name in known}).fingerprint
-    (labelled / "manifest.json").write_text(json.dumps(manifest | {"meaning": meaning}))
+    labelled = make_bundle(tmp_path / "labelled", tau=0.05)
+    add_calibrator(labelled, alarm=True)
     found = after_fault.return_of(labelled, "loop", "dark:5", 1, None, "full")
-    context, horizons = manifest["context"], manifest["horizons"]
+    context, horizons = CONTEXT, HORIZONS
     assert found.judged.shape == (3, context, len(horizons)) and set(found.judged[2].ravel()) <= {0.0, 1.0}
     assert found.seen and found.alarm_s is not None and 0.3 < found.alarm_s < 2.0
     left = replace(found, stayed_in_lane=False, alarm_s=None)
