@@ -99,8 +99,8 @@ def main(argv: Sequence[str] | None = None, program: Program = DONKEY_AICC) -> i
         return 0
     chosen = next((word for word in arguments if not word.startswith("-")), None)
     args = build_parser(chosen, program).parse_args(arguments)
-    load_plugins()
     try:
+        load_plugins()
         return program.module(args.command).run(args)
     except AiccError as error:
         print(one_line(f"{program.name} {args.command}: {error}"), file=sys.stderr)

@@ -84,6 +84,9 @@
 # in the embedded simulator, where it was trained; a real car needs a bundle trained on its own drives.
 # AICC_BUNDLE = "reference"
 
+# Files or modules of your own that register predictors, scores, calibrators or faults, separated by commas (docs/extend.md).
+# AICC_PLUGINS = None
+
 # The public key that `donkey-aicc sign --new-key FILE` prints: only bundles signed with it drive this car (pip install pynacl).
 # AICC_TRUSTED_KEY = None
 

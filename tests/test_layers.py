@@ -25,6 +25,7 @@ LAYERS = (
 SIBLINGS = {
     "untrusted": {"errors"},
     "stored": {"errors"},
+    "plugins": {"errors"},
     "workers": {"errors", "plugins"},
     "files": {"errors", "untrusted"},
     "resources": {"errors"},

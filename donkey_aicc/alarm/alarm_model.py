@@ -36,6 +36,7 @@ TEXTS = {
     "log_rho": ("the last seconds of pictures do not look like training", ""),
     "control": ("the steering of the last seconds is not how this car drives", ""),
     "latent": ("the scene is unlike every scene of training", ""),
+    "own": ("an anomaly score of your own is far above its nominal drives", ""),
     HAZARD: ("the car is about to leave its lane", ""),
 }
 

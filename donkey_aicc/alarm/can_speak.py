@@ -10,7 +10,7 @@ import numpy as np
 
 from donkey_aicc.alarm.alarm_model import AlarmModel, AlarmStream
 from donkey_aicc.alarm.alarm_policy import DANGER
-from donkey_aicc.alarm.signs import SIGNS, SignStream
+from donkey_aicc.alarm.signs import FROM_SCORES, SignStream
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.preprocess import IMAGE_SIZE
 from donkey_aicc.scoring.settings import LIGHT, ScoreSettings
@@ -40,7 +40,7 @@ def _is_danger(alarm: AlarmModel, bundle: "Bundle", frames: np.ndarray) -> bool:
     settings = ScoreSettings(grade=LIGHT, samples=0, rollout_steps=0, rollout_every=0)
     scorer, signs = StreamScorer(bundle, settings), SignStream(1, alarm.signs)
     stream, action = AlarmStream(alarm, bundle.horizons), np.array([[0.0, alarm.cruise]], dtype=np.float32)
-    slow = np.full((1, sum(sign.slow for sign in SIGNS)), np.nan)
+    slow = np.full((1, FROM_SCORES), np.nan)
     for image in frames:
         stats = scorer.step(image, action).frame_stats
         if stream.step(signs.update(stats, action, slow)[0], None, None).level == DANGER:

@@ -113,9 +113,8 @@ class HazardModel:
     def from_json(cls, stored: Any) -> "HazardModel":
         try:
             offsets = array("the hazard's offsets", stored["offsets"], -LARGEST_LOGIT, LARGEST_LOGIT)
-            weights = [
-                number(f"the hazard's weight of {name}", stored["weights"][name], 0.0, LARGEST_LOGIT) for name in EVIDENCE_NAMES
-            ]
+            given = {"own": 0.0} | stored["weights"]
+            weights = [number(f"the hazard's weight of {name}", given[name], 0.0, LARGEST_LOGIT) for name in EVIDENCE_NAMES]
             model = cls(tuple(stored["horizons"]), offsets, np.array(weights))
         except DAMAGE as error:
             raise AiccError(f"the hazard is damaged or of another version: {error!r}") from error

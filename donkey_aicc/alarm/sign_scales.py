@@ -59,6 +59,7 @@ class SignScales:
     def statement(self) -> str:
         """What the scales rest on, in words."""
         absent = [sign.name for sign, value in zip(SIGNS, self.middle, strict=True) if not np.isfinite(value)]
+        absent = [name for name in absent if name != "own"]  # few have one
         said = f"scales: from {self.frames} calm frames in {self.pieces} pieces"
         return said + (f"; not measured and not used: {', '.join(absent)}" if absent else "")
 

@@ -4,14 +4,14 @@ Fast signs are means over half a second of things measured on single frames, so 
 second after the fault is. Slow signs are the paper's scores, which look back over the whole context.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from donkey_aicc.scoring.frame_stats import FRAME_STATS, Ring
 from donkey_aicc.scoring.score_table import ScoreTable
-from donkey_aicc.scoring.statistics import CONTROL_FEATURES, ScoreStatistics
+from donkey_aicc.scoring.statistics import CONTROL_FEATURES, ScoreStatistics, own_columns
 
 WINDOW = 10  # frames: half a second at 20 Hz. Twice as long, an alarm comes later and ends later, and is no surer
 ROLLING_FRAMES = 40  # with throttle before the car counts as rolling: a standing start takes that long
@@ -54,10 +54,12 @@ SIGNS = (
     Sign("log_rho", 1.0, slow=True, day=4.0),
     Sign("control", 1.0, slow=True, day=1.0),
     Sign("latent", 2.0, slow=True, day=4.0),
+    Sign("own", 1.0),  # the strangest of the user's own anomaly scores, if there are any; what they look back on is theirs
 )
 SIGN_NAMES = tuple(sign.name for sign in SIGNS)
 PICTURE = SIGN_NAMES.index("picture")
 FAST = np.array([not sign.slow for sign in SIGNS])
+FROM_SCORES = 4  # the last of them
 _MEANS = ("log_error", "light", "contrast", "sharpness", "colour", "motion", "repeated")
 _STATS = [FRAME_STATS.index(name) for name in _MEANS]
 _MOTION = _MEANS.index("motion")
@@ -98,7 +100,7 @@ class SignStream:
     def update(
         self, frame_stats: np.ndarray, actions: np.ndarray, slow: np.ndarray, unseen: Sequence[np.ndarray] = ()
     ) -> np.ndarray:
-        """frame_stats: (L, 8); actions: (L, 2) as sent; slow: (L, 3) of `slow_signs`; unseen: actions of dropped frames."""
+        """frame_stats: (L, 8); actions: (L, 2) as sent; slow: (L, 4) of `slow_signs`; unseen: actions of dropped frames."""
         for action in (*unseen, actions):
             steering, throttle = np.asarray(action, dtype=np.float64).T
             self._steering.append(steering)
@@ -165,20 +167,22 @@ def known_mean(window: np.ndarray, full: int) -> np.ndarray:
     return np.where(count >= full // 2, total / np.maximum(count, 1), np.nan)
 
 
-def slow_signs(statistics: ScoreStatistics, rho_raw: np.ndarray, features: np.ndarray, latent: np.ndarray) -> np.ndarray:
-    """(N, 3) unclipped normalised log_rho, control and latent; NaN for what was not measured."""
+def slow_signs(
+    statistics: ScoreStatistics, rho_raw: np.ndarray, features: np.ndarray, latent: np.ndarray, own: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """(N, 4) unclipped normalised log_rho, control, latent and the strangest of `own`; NaN for what was not measured."""
     with np.errstate(invalid="ignore"):
         log_rho = statistics.log_rho.normalised(np.log(np.maximum(rho_raw, 1e-12))[:, None])
         unknown = np.full(len(rho_raw), np.nan)
         control = unknown if statistics.control is None else statistics.control.normalised(features[:, CONTROL_FEATURES])
         far = unknown if statistics.latent_mean is None else statistics.latent_mean.normalised(latent)
-    found = np.column_stack([log_rho, control, far])
+    found = np.column_stack([log_rho, control, far, np.max([*statistics.of_own(own).values()] or [unknown], axis=0)])
     return np.where(np.isfinite(found), found, np.nan)
 
 
 def table_signs(table: ScoreTable, statistics: ScoreStatistics, settings: SignSettings) -> np.ndarray:
     """(N, len(SIGNS)) of every row, by the very code that runs on the car; rows of a sequence must stand in driving order."""
-    slow = slow_signs(statistics, table.rho_raw, table.features, table.latent)
+    slow = slow_signs(statistics, table.rho_raw, table.features, table.latent, own_columns(table))
     slow[~table.valid.astype(bool)] = np.nan  # as on the car: no context, no slow sign
     found = np.full((len(table), len(SIGNS)), np.nan)
     rows, going = lanes_of(table)

@@ -85,7 +85,7 @@ def _predict(bundle: "Bundle", images: np.ndarray, commands: np.ndarray) -> np.n
     """images (N n, 64, 64, 3): the n frames of each input one after the other, commands (N, n, 2) -> (N, K)."""
     frames = images.reshape(*commands.shape[:2], *images.shape[1:])
     parts = [slice(start, start + LADDER_BATCH) for start in range(0, len(frames), LADDER_BATCH)]
-    inputs = (stacked(frames[part], commands[part], bundle.action_stats) for part in parts)
+    inputs = (stacked(frames[part], commands[part], bundle.steering_stats) for part in parts)
     return np.concatenate([sigmoid(bundle.predict(x)[1]) for x in inputs])
 
 

@@ -7,6 +7,7 @@ the nominal rows, and on them the confidence must not promise more than came tru
 """
 
 import hashlib
+import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from donkey_aicc.calibration.base import Calibrator, ScoresOnly
-from donkey_aicc.calibration.catalogue import calibrator_from_json
+from donkey_aicc.calibration.catalogue import OWN_ROWS, calibrator_from_json
 from donkey_aicc.errors import AiccError, one_of
 from donkey_aicc.files import sha256_of, write_json
 from donkey_aicc.nets.manifest import NOMINAL
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
 
 SAMPLE_ROWS = 128  # of nominal drives, kept beside the calibrator
+_SLACK = 1e-9
 MOST_EXCESS = 0.15  # by which confidence may lie above the truth on so few rows, which come from few drives
 AGAIN = "make it again with: donkey-aicc calibrate --bundle {folder} --data TUBS"
 
@@ -42,6 +44,24 @@ def check_meaning(calibrator: Calibrator, sample: ScoreTable) -> None:
         raise AiccError(f"the scores {', '.join(calibrator.score_names)} need statistics, got none")
     if not isinstance(calibrator, ScoresOnly):  # which gives no confidence
         check_honest(calibrator.predict(sample), sample.labels)
+    if calibrator.name in OWN_ROWS:
+        check_promise(calibrator, sample.horizons.tolist())
+
+
+def check_promise(calibrator: Calibrator, horizons: Sequence[int]) -> None:
+    """Somebody's own calibrator promises nothing by its form: try what `Calibrator` promises on a grid of numbers."""
+    p, names = np.linspace(0.0, 1.0, 41), calibrator.score_names
+    calm = calibrator.calibrate_all(np.tile(p[:, None], len(horizons)), dict.fromkeys(names, np.zeros(len(p))), horizons)
+    for corner in itertools.product((0.0, 0.5, 1.0), repeat=len(names)):
+        scores = {name: np.full(len(p), value) for name, value in zip(names, corner, strict=True)}
+        found = calibrator.calibrate_all(np.tile(p[:, None], len(horizons)), scores, horizons)
+        at = f"calibrator {calibrator.name} at {scores and dict(zip(names, corner, strict=True)) or 'any score'}"
+        if not (found.min() >= 0.0 and found.max() <= 1.0):  # also catches NaN
+            raise AiccError(f"{at}: confidence must be from 0 to 1, got {found.min():g} to {found.max():g}")
+        if (np.diff(found, axis=0) < -_SLACK).any():
+            raise AiccError(f"{at}: confidence must never fall as p rises")
+        if (found > np.maximum(calm, 0.5) + _SLACK).any():
+            raise AiccError(f"{at}: no score may raise the confidence above 1/2 and above its value without anomaly")
 
 
 def check_honest(confidence: np.ndarray, labels: np.ndarray) -> None:

@@ -45,7 +45,7 @@ def scores_without_past(table: ScoreTable, statistics: ScoreStatistics, alarm: A
     """name -> (N,) as the car's confidence sees the rows of a table."""
     scores = {name: values.copy() for name, values in statistics.scores(table).items()}
     signs = table_signs(table, statistics, alarm.signs)
-    remembered = [name for name in scores if not name.startswith(PREDICTED_SCORES)]
+    remembered = [name for name in scores if name.removesuffix("_z") not in PREDICTED_SCORES]
     for drive in table.sequences():
         past = PastFaults(alarm, context)
         for row in np.flatnonzero((table.sequence == drive) & table.valid.astype(bool)):

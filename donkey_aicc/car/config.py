@@ -80,6 +80,9 @@ class AiccConfig:
     )
 
     bundle: str | None = setting(None, "models of the monitor: a folder or the name of a shipped bundle; None: no monitor")
+    plugins: str | None = setting(
+        None, "files or modules of your own that register predictors, scores, calibrators or faults, separated by commas"
+    )
     trusted_key: str | None = setting(None, "public key of donkey-aicc sign: only bundles signed with it drive; None: any bundle")
     scorer_threaded: bool = setting(True, "score in a thread; False: inside the drive loop, for drives faster than real time")
     scorer_threads: int = setting(1, "CPU threads for the world model", at_least=1, at_most=64)

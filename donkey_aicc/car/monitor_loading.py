@@ -16,7 +16,7 @@ from donkey_aicc.car.bundles import bundle_path
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.preprocess import IMAGE_SIZE, input_channels
+from donkey_aicc.nets.preprocess import IMAGE_SIZE
 from donkey_aicc.scoring.settings import FULL, ScoreSettings
 from donkey_aicc.scoring.stream import StreamScorer
 from donkey_aicc.scoring.tta_views import predict_tta
@@ -51,7 +51,7 @@ def frame_ms(bundle: Bundle, settings: ScoreSettings) -> float:
 
 def prediction_ms(bundle: Bundle, views: int) -> float:
     """Milliseconds of the wall clock that one prediction takes. It also loads the net and draws the views' noise."""
-    shape, took = (1, input_channels(bundle.lags), IMAGE_SIZE, IMAGE_SIZE), []
+    shape, took = (1, bundle.input_channels, IMAGE_SIZE, IMAGE_SIZE), []
     for _ in range(_WARM_UP + MEASURED_FRAMES):
         start = time.perf_counter()
         predict_tta(bundle, np.zeros(shape, dtype=np.float32), np.random.default_rng(0), views)

@@ -53,10 +53,10 @@ def add_aicc(
     inputs, types: the channels that the tub records, and their types. Returns both with ours added.
     config: the AICC_* keys of `cfg`, if they have been read already.
     """
-    load_plugins()
     if given_inject() is not None:
         cfg.AICC_INJECT = given_inject()
     car = Assembly(V, cfg, config or AiccConfig.from_donkey(cfg))
+    load_plugins(car.config.plugins)
     check_settings(car)
     name_steering(V)
     shorten_profile(V)

@@ -39,6 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="nominal drives of another day, for the scales of scores and alarm; no net is trained again; it says what they buy",
     )
     parser.add_argument("--method", default=None, help="row of the calibrator catalogue (default: the package's default)")
+    parser.add_argument(
+        "--scores",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="registered anomaly scores of your own to use too (docs/extend.md)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="same seed, same calibrator (default 0)")
     parser.add_argument("--samples", type=int, default=20, metavar="S", help="dropout samples of the dynamics (default 20)")
     parser.add_argument("--rollout-every", type=int, default=10, metavar="N", help="frames between rollouts (default 10)")
@@ -57,27 +64,30 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.calibration.another_day import what_it_buys
     from donkey_aicc.calibration.augmented_drives import build_augmented
     from donkey_aicc.calibration.calibrating import calibrate_bundle, calibration_drives, fit_scores_only
-    from donkey_aicc.calibration.catalogue import DEFAULT_METHOD, DRIVABLE
+    from donkey_aicc.calibration.catalogue import DEFAULT_METHOD, PLUS, check_drivable
     from donkey_aicc.calibration.score_cache import score_once
-    from donkey_aicc.errors import one_of
     from donkey_aicc.evaluation.figures.reliability_figures import draw_before_after
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.scoring.nominal_distance import too_few_drives
+    from donkey_aicc.scoring.own_scores import OwnScores
     from donkey_aicc.scoring.restored_view import Restoration
     from donkey_aicc.scoring.score_table import concatenate
     from donkey_aicc.scoring.settings import LIGHT, ScoreSettings
     from donkey_aicc.tubs.laps import find_lap
     from donkey_aicc.tubs.load import load_drives
 
-    method = args.method or DEFAULT_METHOD
-    one_of("--method", method, DRIVABLE)
+    method = args.method or PLUS.join([DEFAULT_METHOD, *args.scores])
+    check_drivable("--method", method)
+    OwnScores(args.scores, 1)  # one that is not registered is refused now
     workers, bundle = workers_of(args), Bundle.load(args.bundle)
     manifest = bundle.manifest
     loaded = load_drives(args.data, cache_dir=args.cache_dir, **bundle_labels(args, manifest))
     drives = calibration_drives(bundle, loaded.drives)
     if bundle.has_predictor:
         _require_labels(drives, manifest)
-    settings = ScoreSettings(samples=args.samples, rollout_every=args.rollout_every, context=manifest.context)
+    settings = ScoreSettings(
+        samples=args.samples, rollout_every=args.rollout_every, context=manifest.context, own=tuple(args.scores)
+    )
     if bundle.has_predictor:  # what is nominal of a picture, so that one changed by a fault can be brought back to it
         settings = replace(settings, restoration=Restoration.measure(bundle, [drive.images for drive in drives]))
     settings = settings.at_grade(args.grade)

@@ -51,6 +51,7 @@ def _lines(path: Path, manifest: Manifest) -> list[str]:
         f"  fingerprint {_fingerprint(path)}",
         f"  horizons  {', '.join(map(str, manifest.horizons))} frames ahead{_in_seconds(manifest)}; context {manifest.context}",
         f"  safe      {_rule(manifest)}",
+        *([f"  predictor its owner's, {manifest.own.get('name')}: it runs where that is registered"] if manifest.own else []),
         f"  departure {_lane_rule(manifest)}",
         *_metric_lines(manifest),
         *_gate_lines(manifest),

@@ -31,8 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--predictor",
         default="direct",
-        choices=["direct", "history"],
-        help="what the safety predictor looks at: the newest frame, or also two older ones and the steering (default direct)",
+        metavar="KIND",
+        help="direct: looks at the newest frame (default); history: also at two older ones and the steering; or the name of a "
+        "registered predictor of your own, for which only the world model is trained (docs/extend.md)",
     )
     parser.add_argument(
         "--start",
@@ -59,13 +60,17 @@ def run(args: argparse.Namespace) -> int:
     import torch
 
     from donkey_aicc.commands.info import describe
-    from donkey_aicc.errors import ConfigError
-    from donkey_aicc.nets.manifest import HISTORY, NO_PREDICTOR, SINGLE
+    from donkey_aicc.errors import ConfigError, one_of
+    from donkey_aicc.nets.manifest import HISTORY, NO_PREDICTOR, SINGLE, read_manifest
+    from donkey_aicc.nets.own_predictor import OWN_PREDICTORS
+    from donkey_aicc.nets.use_predictor import use_predictor
     from donkey_aicc.training.pipeline import Plan, train_bundle
     from donkey_aicc.training.presets import preset_named
     from donkey_aicc.tubs.load import load_drives
 
     preset, overrides = preset_named(args.preset, args.overrides)
+    one_of("--predictor", args.predictor, ("direct", "history", *OWN_PREDICTORS))
+    own = args.predictor in OWN_PREDICTORS and not args.no_labels
     if args.threads is not None:
         if args.threads < 1:
             raise ConfigError(f"--threads must be >= 1, got {args.threads}")
@@ -84,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         device=args.device,
         resume=args.resume,
-        predictor=NO_PREDICTOR if args.no_labels else HISTORY if args.predictor == "history" else SINGLE,
+        predictor=NO_PREDICTOR if args.no_labels or own else HISTORY if args.predictor == "history" else SINGLE,
         start=None if args.start is None else Path(args.start),
         split_mode=args.split,
         guard_s=args.guard,
@@ -95,7 +100,9 @@ def run(args: argparse.Namespace) -> int:
     )
     manifest = train_bundle(loaded.drives, plan)
     if manifest.files:  # only the first of several processes wrote the bundle
-        print(describe(plan.out, manifest))
+        if own:
+            use_predictor(plan.out, args.predictor, plan.out)
+        print(describe(plan.out, read_manifest(plan.out)))
         print(f"curves and pictures: {plan.work}")
     return 0
 

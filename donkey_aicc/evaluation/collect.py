@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.calibration.catalogue import OURS
-from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Condition
+from donkey_aicc.evaluation.methods_and_conditions import NOMINAL, Condition, Method, methods
 from donkey_aicc.evaluation.metrics import BINS, FIRST_BIN, Measured, auroc, horizon_average, horizon_weights, per_horizon
 from donkey_aicc.evaluation.resampling import resample, wilcoxon
 from donkey_aicc.evaluation.score_quality import OOD_ROWS
@@ -41,10 +41,14 @@ def ood_detection(studies: Studies) -> dict[str, dict[str, Any]]:
     return found
 
 
+def _methods(studies: Studies) -> dict[str, Method]:
+    return methods(studies[0].statistics.own)
+
+
 def calibration(studies: Studies) -> dict[str, dict[str, Any]]:
     """Method -> metric -> condition -> spread over splits; `ood_mean` is the mean over the protocols."""
     found: dict[str, dict[str, Any]] = {}
-    for name, method in METHODS.items():
+    for name, method in _methods(studies).items():
         found[name] = {"label": method.label, "group": method.group}
         for metric in ALL_METRICS:
             found[name][metric] = _metric_row(studies, name, metric)
@@ -70,7 +74,7 @@ def _mean(study: SplitStudy, method: str, condition: str, metric: str) -> Measur
 
 
 def fitted_everywhere(studies: Studies) -> list[str]:
-    return [name for name in METHODS if all(name in study.outcomes for study in studies)]
+    return [name for name in _methods(studies) if all(name in study.outcomes for study in studies)]
 
 
 def intervals(studies: Studies, conditions: Sequence[Condition], draws: int, seed: int) -> dict[str, Any]:
@@ -92,7 +96,7 @@ def intervals(studies: Studies, conditions: Sequence[Condition], draws: int, see
 
 def wilcoxon_tests(studies: Studies) -> dict[str, dict[str, Any]]:
     """Reference -> method -> p-value over protocol x split pairs of horizon-averaged ECE, and the mean difference."""
-    return {OURS: {n: _pairs(studies, n, OURS) for n in METHODS if n != OURS}}
+    return {OURS: {n: _pairs(studies, n, OURS) for n in _methods(studies) if n != OURS}}
 
 
 def _pairs(studies: Studies, method: str, reference: str) -> dict[str, Any]:
@@ -154,7 +158,7 @@ def _diagram(sums: np.ndarray) -> dict[str, Any]:
 def weights(studies: Studies) -> dict[str, Any]:
     """Fitted weights and temperatures over splits. A score that a split did not choose counts as weight 0."""
     found: dict[str, Any] = {"fitted": {}, "temperatures": {}}
-    for name in METHODS:
+    for name in _methods(studies):
         rows = [study.weights[name] for study in studies if name in study.weights]
         if rows:
             scores = list(dict.fromkeys(score for row in rows for score in row))

@@ -4,7 +4,7 @@ Conditions: the nominal test frames and, for each protocol, the frames that were
 calibration tables, what they belong to, and fitting all of them on one split.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,8 @@ from donkey_aicc.calibration.catalogue import (
     LABELLED,
     MORE_BASELINES,
     OURS,
+    OWN_ROWS,
+    PLUS,
     RESTORED,
     make_calibrator,
 )
@@ -90,6 +92,7 @@ GROUPS = {
     "further": "Further scores",
     "control": "Controls",
     "labelled": "Needs labels while driving",
+    "own": "Your own",
 }
 
 
@@ -119,6 +122,14 @@ METHODS: dict[str, Method] = {
 }
 METHODS[HEATED_TO_OURS] = Method(HEATED_TO_OURS, "Uniform heating to ours' nominal ECE", "control")
 METHODS |= {name: Method(name, _label(name), "labelled") for name in LABELLED}
+
+
+def methods(own_scores: Iterable[str] = ()) -> dict[str, Method]:
+    """All rows by name: ours, the registered ones, and the paper's method with each of the user's own scores of the tables."""
+    further = (*OWN_ROWS, *(f"{OURS}{PLUS}{name}" for name in own_scores))
+    return METHODS | {name: Method(name, make_calibrator(name).label, "own") for name in further}
+
+
 _MATCHED = {HEATED_TO_OURS: OURS}  # control -> the method whose nominal error it gets
 
 
@@ -134,7 +145,7 @@ def fit_methods(calibration: ScoreTable, pool: Pool, nominal: Condition, nominal
     """Fit every row; the uniform controls get the nominal test error of the method they are compared with as a gift."""
     calibrators: dict[str, Calibrator] = {}
     failed: dict[str, str] = {}
-    for name in METHODS:
+    for name in methods(calibration.own_names.tolist()):
         if name in _MATCHED:
             continue
         try:

@@ -8,7 +8,7 @@ import numpy as np
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.pool import build_pool, of_sources
 from donkey_aicc.evaluation import metrics
-from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Condition, FittedMethods, fit_methods
+from donkey_aicc.evaluation.methods_and_conditions import NOMINAL, Condition, FittedMethods, fit_methods, methods
 from donkey_aicc.evaluation.metrics import Measured, bin_sums, ece_of_sums, horizon_average, per_horizon
 from donkey_aicc.evaluation.score_quality import ood_auroc
 from donkey_aicc.evaluation.smooth_calibration import PARTS, augrc, residual_sums, score_parts, smooth_ece_of_sums
@@ -71,7 +71,7 @@ def study_split(
     scores = {condition.name: pool.statistics.scores(condition.table) for condition in conditions}
     fitted = fit_methods(chosen, pool, conditions[0], scores[NOMINAL])
     outcomes: dict[str, dict[str, Outcome]] = {}
-    for name in METHODS:
+    for name in methods(calibration.own_names.tolist()):
         if name in fitted.calibrators:
             outcomes[name] = {
                 condition.name: outcome_of(fitted.calibrators[name].predict(condition.table, scores[condition.name]), condition)

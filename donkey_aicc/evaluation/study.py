@@ -14,7 +14,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.evaluation import collect
 from donkey_aicc.evaluation.alarm_metrics import measure_alarm
 from donkey_aicc.evaluation.input_checks import DRAWS, FOLDS, SEEDS, SplitPlan, check_counts, check_inputs, choose_splits
-from donkey_aicc.evaluation.methods_and_conditions import METHODS, NOMINAL, Condition, describe, evaluated_conditions
+from donkey_aicc.evaluation.methods_and_conditions import NOMINAL, Condition, describe, evaluated_conditions, methods
 from donkey_aicc.evaluation.score_quality import measure_monotonicity, ood_intervals
 from donkey_aicc.evaluation.split_study import SplitStudy, study_split
 from donkey_aicc.evaluation.summary import summarise
@@ -69,7 +69,8 @@ def evaluate_in_full(
     check_inputs(calibration, augmented, test, ood)
     conditions = evaluated_conditions(test, ood)
     plans, more_notes = plan_splits(calibration, seeds, folds, seed)
-    with Progress("evaluating", total=seeds * len(METHODS), unit="fits") as bar:
+    rows = methods(calibration.own_names.tolist())
+    with Progress("evaluating", total=seeds * len(rows), unit="fits") as bar:
         studies = [
             study_split(calibration, augmented, driven, sources, conditions, split_folds, split_seed, bar.advance)
             for sources, split_folds, split_seed in plans
@@ -78,7 +79,8 @@ def evaluate_in_full(
     tables = {condition.name: test if condition.name == NOMINAL else ood[condition.name] for condition in conditions}
     results: Results = {
         "schema_version": SCHEMA_VERSION,
-        "settings": _settings(conditions, plans, seed, draws),
+        "settings": _settings(conditions, plans, seed, draws)
+        | {"methods": {name: {"label": row.label, "group": row.group} for name, row in rows.items()}},
         "about": dict(about or {}),
         "notes": [*notes, *more_notes, *_short_families(augmented)],
         "summary": [],
@@ -126,7 +128,6 @@ def _settings(conditions: Sequence[Condition], plans: Sequence[SplitPlan], seed:
         "draws": draws,
         "horizons": conditions[0].horizons.tolist(),
         "protocols": [condition.name for condition in conditions[1:]],
-        "methods": {name: {"label": method.label, "group": method.group} for name, method in METHODS.items()},
     }
 
 

@@ -9,10 +9,12 @@ import numpy as np
 
 from donkey_aicc.errors import DAMAGE, AiccError
 from donkey_aicc.nets.engine import Engine
-from donkey_aicc.nets.manifest import CALIBRATOR, Manifest, read_manifest
+from donkey_aicc.nets.manifest import CALIBRATOR, MANIFEST, OWN, Manifest, read_manifest
 from donkey_aicc.nets.onnx_graph import Built
 from donkey_aicc.nets.onnx_nets import NET_OF, build_graph
-from donkey_aicc.nets.preprocess import ActionStats, input_channels
+from donkey_aicc.nets.own_predictor import known_predictor
+from donkey_aicc.nets.preprocess import FEATURE_SIZE, NO_HISTORY, ActionStats, input_channels
+from donkey_aicc.resources import models_dir
 from donkey_aicc.untrusted import read_bounded
 
 MOST_CHANNELS = 8192  # of a layer, twice what ours have: a small file must not make a net that fills the memory
@@ -30,10 +32,17 @@ class Bundle(Engine):
         self.lags = tuple(manifest.lags)
         self.action_stats = ActionStats.from_json(manifest.action_stats)
         self._arrived: dict[str, Weights] = {}  # in a worker: the weights came along
+        is_own = manifest.predictor == OWN
+        self._own = known_predictor(manifest.own, self.horizons, self.lags) if is_own else None
+        self.feature_size: int = FEATURE_SIZE if self._own is None else manifest.own["features"]
+        # Of the steering that goes into the predictor; None: it sees one frame and no steering.
+        self.steering_stats = self.action_stats if is_own or self.lags != NO_HISTORY else None
 
     @classmethod
     def open(cls, path: str | Path, threads: int = 1, control_threads: int = 1) -> "Bundle":
-        """Read the manifest; the other files are checked when they are used."""
+        """Read the manifest; the other files are checked when they are used. path: a folder, or the name of a shipped bundle."""
+        if not Path(path).exists() and (models_dir() / path / MANIFEST).is_file():
+            path = models_dir() / path
         return cls(read_manifest(path), Path(path), threads, control_threads)
 
     @classmethod
@@ -53,6 +62,21 @@ class Bundle(Engine):
     def has_predictor(self) -> bool:
         """False for a bundle trained without labels."""
         return self.manifest.has_predictor
+
+    @property
+    def input_channels(self) -> int:
+        """Of the predictor's input."""
+        return input_channels(self.lags, self.steering_stats is not None)
+
+    def predict(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Features and logits, of the owner's predictor where the bundle was made for one."""
+        return super().predict(images) if self._own is None else self._own.logits(images, self.action_stats)
+
+    def predict_dropped(self, images: np.ndarray, first: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """NaN for the owner's predictor: nobody knows its dropout."""
+        if self._own is None:
+            return super().predict_dropped(images, first, features)
+        return np.full((len(first), len(images), len(self.horizons)), np.nan)
 
     @property
     def calibrator_path(self) -> Path:
@@ -111,7 +135,7 @@ class Bundle(Engine):
 
     def _build_graph(self, which: str, weights: Weights) -> Built:
         where = self.path / self.manifest.weight_files[NET_OF[which]]
-        return build_graph(which, weights, str(where), input_channels(self.lags), len(self.horizons))
+        return build_graph(which, weights, str(where), self.input_channels, len(self.horizons))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To another process, and with its weights, because a computer of a cluster need not have the folder."""

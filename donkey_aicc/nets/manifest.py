@@ -21,7 +21,7 @@ CALIBRATOR, NOMINAL = "calibrator.json", "nominal.npz"  # the second: nominal ro
 _MEANING = ("horizons", "action_stats", "image_size", "context", "tau", "cte_centre", "lane_half_width", "predictor", "lags")
 MOST_FRAMES = 10_000
 CONTEXT = 100  # frames of history that the scores look at
-SINGLE, HISTORY, NO_PREDICTOR = "single", "history", "none"  # kinds of safety predictor
+SINGLE, HISTORY, OWN, NO_PREDICTOR = "single", "history", "own", "none"  # kinds of safety predictor
 
 
 @dataclass
@@ -36,6 +36,7 @@ class Manifest:
     cte_centre: float = 0.0
     lane_half_width: float | None = None  # |cte - cte_centre| beyond it is a departure; None: known by other labels, or not
     predictor: str = SINGLE  # HISTORY: looks at `lags`; NO_PREDICTOR: trained without labels, no p_safe and no confidence
+    own: dict[str, Any] = field(default_factory=dict)  # of its owner's predictor: name, and what it says about made-up frames
     lags: list[int] = field(default_factory=lambda: [0])  # how many frames back the predictor looks, the newest first
     preset: str = ""
     settings: dict[str, Any] = field(default_factory=dict)  # every value used for training
@@ -66,12 +67,14 @@ class Manifest:
     @property
     def weight_files(self) -> dict[str, str]:
         """Net -> file, of the nets that this bundle has."""
-        return {name: file for name, file in WEIGHT_FILES.items() if name != "safety" or self.has_predictor}
+        return {name: file for name, file in WEIGHT_FILES.items() if name != "safety" or self.predictor in (SINGLE, HISTORY)}
 
     @property
     def fingerprint(self) -> str:
         """One hash over the weights of all nets and everything else that changes what their numbers mean."""
         means: dict[str, Any] = {name: getattr(self, name) for name in _MEANING}
+        if self.own:
+            means["own"] = self.own
         means["files"] = {name: entry.get("sha256") for name, entry in self.files.items()}
         return hashlib.sha256(json.dumps(means, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 

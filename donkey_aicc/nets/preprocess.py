@@ -168,9 +168,10 @@ CHANGE_GAIN = 2.0  # pictures a few frames apart differ little
 _COMMANDS = 1  # steering
 
 
-def input_channels(lags: tuple[int, ...]) -> int:
-    """Channels of the predictor's input: three per frame, and with history a plane of steering per frame."""
-    return 3 if lags == NO_HISTORY else (3 + _COMMANDS) * len(lags)
+def input_channels(lags: tuple[int, ...], with_steering: bool | None = None) -> int:
+    """Channels of the predictor's input: three per frame, and a plane of steering per frame (None: of ours, with history)."""
+    steering = lags != NO_HISTORY if with_steering is None else with_steering
+    return (3 + _COMMANDS * steering) * len(lags)
 
 
 def frames_in(channels: int) -> int:
@@ -178,15 +179,15 @@ def frames_in(channels: int) -> int:
     return 1 if channels == 3 else channels // (3 + _COMMANDS)
 
 
-def stacked(frames: np.ndarray, commands: np.ndarray, stats: ActionStats) -> np.ndarray:
+def stacked(frames: np.ndarray, commands: np.ndarray, stats: ActionStats | None) -> np.ndarray:
     """frames (B, n, 64, 64, 3) uint8, newest first, commands (B, n, 2) as sent -> (B, C, 64, 64) float32.
 
-    Frames in [0, 1]; steering in its own training spread, each as a plane of equal values. One frame alone has no plane.
+    Frames in [0, 1]; steering in its own training spread, each as a plane of equal values, or none of it without `stats`.
     """
     batch, count, height, width, _ = frames.shape
     pictures = frames.transpose(0, 1, 4, 2, 3).reshape(batch, 3 * count, height, width).astype(np.float32)
     pictures /= np.float32(255.0)
-    if count == 1:
+    if stats is None:
         return pictures
     numbers = stats.normalise(commands)[:, :, :_COMMANDS].reshape(batch, _COMMANDS * count, 1, 1)
     return np.concatenate([pictures, np.broadcast_to(numbers, (batch, _COMMANDS * count, height, width))], axis=1)
@@ -207,7 +208,7 @@ def lagged(frame: np.ndarray, lags: tuple[int, ...]) -> np.ndarray:
 class History:
     """The last frames of L lanes that start together."""
 
-    def __init__(self, lags: tuple[int, ...], stats: ActionStats) -> None:
+    def __init__(self, lags: tuple[int, ...], stats: ActionStats | None) -> None:
         self._lags, self._stats = lags, stats
         self.reset()
 

@@ -116,7 +116,8 @@ class MonitorStream:
         found = self._stream.step(frame.image[None], frame.command, [each.command for each in unseen])
         if self._statistics is None:
             return Scored(frame.time_s, states.NO_STATISTICS, grade=self._settings.grade, began_s=self._began_s)
-        scores = self._statistics.frame_scores(float(found.rho_raw[0]), found.features[0], found.latent[0])
+        own = self._own(found)
+        scores = self._statistics.frame_scores(float(found.rho_raw[0]), found.features[0], found.latent[0], own=own)
         known = {name: value for name, value in scores.items() if np.isfinite(value)}
         finite = bool(found.valid[0]) and len(known) == len(scores)
         state = self._state(found.warmed_up, found.rollout_age_frames, finite)
@@ -139,10 +140,13 @@ class MonitorStream:
 
     def _signs_of(self, found: FrameScores, frame: Frame, unseen: Sequence[Frame]) -> list[float | None]:
         assert self._statistics is not None
-        slow = slow_signs(self._statistics, found.rho_raw, found.features, found.latent)
+        slow = slow_signs(self._statistics, found.rho_raw, found.features, found.latent, self._own(found))
         slow[~found.valid] = np.nan
         signs = self._signs.update(found.frame_stats, frame.command, slow, [each.command for each in unseen])[0]
         return [value if np.isfinite(value) else None for value in signs.tolist()]
+
+    def _own(self, found: FrameScores) -> dict[str, np.ndarray]:
+        return dict(zip(self._settings.own, found.own.T, strict=True))
 
     def _state(self, warmed_up: bool, rollout_age_frames: int, finite: bool) -> str:
         if not warmed_up:

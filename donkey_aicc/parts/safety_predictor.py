@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from donkey_aicc import channels
-from donkey_aicc.nets.preprocess import NO_HISTORY, History
+from donkey_aicc.nets.preprocess import History
 from donkey_aicc.parts.frame_intake import FrameIntake, SeenFrame
 from donkey_aicc.parts.monitor_stream import Scored
 from donkey_aicc.scoring.hindsight import Hindsight
@@ -73,8 +73,9 @@ class SafetyPredictor:
     def __init__(self, bundle: "Bundle", intake: FrameIntake | None = None) -> None:
         self.bundle = bundle
         self.intake = intake or FrameIntake()
-        self.horizons, lags = self.bundle.horizons, self.bundle.lags
-        self._history, self._needs_command = History(lags, self.bundle.action_stats), tuple(lags) != NO_HISTORY
+        self.horizons = self.bundle.horizons
+        self._history = History(self.bundle.lags, self.bundle.steering_stats)
+        self._needs_command = self.bundle.steering_stats is not None
         self._usual = self.bundle.action_stats.mean[None]  # (1, 2) steering, throttle
         self._complained = False
 

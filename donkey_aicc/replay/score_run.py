@@ -81,7 +81,7 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, g
     if bundle.calibrator_path.is_file():
         calibrator = load_calibrator(bundle, grade)
         hazard, words = alarm_again(table, calibrator)
-        columns |= _calibrated(table, calibrator) | hazard
+        columns |= confidence_again(table, calibrator) | hazard
         today = words.pop("today", np.full(len(table), ""))
         status = np.where((today != "") & (status == "ok"), today, status)
         if "alarm" in words and "stays" not in columns and bundle.manifest.tau is None and "confidence" in columns:
@@ -121,7 +121,7 @@ def _needed(drives: list[Drive], run: Run, context: int) -> list[Drive]:
     return found
 
 
-def _calibrated(table: ScoreTable, calibrator: "Calibrator") -> dict[str, np.ndarray]:
+def confidence_again(table: ScoreTable, calibrator: "Calibrator") -> dict[str, np.ndarray]:
     """What the calibrator makes of the rows with a full context; the others stay unknown."""
     valid = table.valid.astype(bool)
     columns: dict[str, np.ndarray] = {}

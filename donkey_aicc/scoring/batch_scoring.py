@@ -58,9 +58,8 @@ _FRAME_COLUMNS |= {
     "features": len(FEATURE_NAMES),
     "half_rollout": len(ROLLOUT_FEATURES),
     "latent": LATENT_CHANNELS,
-    "cnn_features": FEATURE_SIZE,
 }
-_STREAM_COLUMNS = ("rho_raw", "features", "half_rollout", "latent", "frame_stats", "valid")
+_STREAM_COLUMNS = ("rho_raw", "features", "half_rollout", "latent", "frame_stats", "own", "valid")
 _DOUBLE = ("rho_raw", "features", "half_rollout", "restored", "hindsight", "recent")
 
 
@@ -89,7 +88,7 @@ def score_group(
 ) -> list[ScoreTable]:
     """Score sequences as the lanes of one stream, longest first; `advance` is told the number of frames done."""
     lengths = [len(sequence) for sequence in sequences]
-    columns = [_empty_columns(length, len(bundle.horizons)) for length in lengths]
+    columns = [_empty_columns(length, len(bundle.horizons), bundle.feature_size, len(settings.own)) for length in lengths]
     scorer = StreamScorer(bundle, settings, lanes=len(sequences))
     predictions = _Predictions(bundle, settings, batch, len(sequences)) if bundle.has_predictor else None
     active = list(range(len(sequences)))
@@ -111,7 +110,7 @@ def score_group(
                 columns[lane][name][frame] = found[row]
         if advance is not None:
             advance(len(active))
-    return [_table(bundle, sequence, column) for sequence, column in zip(sequences, columns, strict=True)]
+    return [_table(bundle, sequence, settings.own, column) for sequence, column in zip(sequences, columns, strict=True)]
 
 
 class _Predictions:
@@ -121,7 +120,7 @@ class _Predictions:
         self._bundle, self._settings = bundle, settings
         self._dropout = McDropout(bundle, batch.dropout_passes)
         self._randomness = FrameRandomness(settings.seed, settings.samples)
-        self._history = History(bundle.lags, bundle.action_stats)
+        self._history = History(bundle.lags, bundle.steering_stats)
         self._hindsight = Hindsight(bundle.horizons, lanes, settings.context)
 
     def of(self, frame: int, images: np.ndarray, actions: np.ndarray, share: np.ndarray | None) -> dict[str, np.ndarray]:
@@ -148,9 +147,10 @@ class _Predictions:
         self._hindsight.keep(lanes)
 
 
-def _empty_columns(length: int, horizons: int) -> dict[str, np.ndarray]:
+def _empty_columns(length: int, horizons: int, features: int, own: int) -> dict[str, np.ndarray]:
     """float64 for the scores, float32 for the many numbers that come from the safety predictor."""
-    columns = {}
+    columns: dict[str, np.ndarray] = {"own": np.full((length, own), np.nan)}
+    columns["cnn_features"] = np.full((length, features), np.nan, dtype=np.float32)
     for name, width in _FRAME_COLUMNS.items():
         shape = (length,) if width == 0 else (length, horizons if width < 0 else width)
         columns[name] = np.full(shape, np.nan, dtype=np.float64 if name in _DOUBLE else np.float32)
@@ -158,7 +158,7 @@ def _empty_columns(length: int, horizons: int) -> dict[str, np.ndarray]:
     return columns
 
 
-def _table(bundle: "Bundle", sequence: Drive, columns: dict[str, np.ndarray]) -> ScoreTable:
+def _table(bundle: "Bundle", sequence: Drive, own: tuple[str, ...], columns: dict[str, np.ndarray]) -> ScoreTable:
     length = len(sequence)
     return ScoreTable(
         horizons=np.array(bundle.horizons, dtype=np.int64),
@@ -171,6 +171,7 @@ def _table(bundle: "Bundle", sequence: Drive, columns: dict[str, np.ndarray]) ->
         severity=np.asarray(sequence.severity, dtype=np.int64),
         actions=np.asarray(sequence.actions, dtype=np.float32),
         departed=np.asarray(sequence.departed, dtype=np.float32),
+        own_names=np.array(own, dtype=str),
         **columns,
     )
 

@@ -35,6 +35,7 @@ FEATURE_NAMES = (
 
 _LATER_COLUMNS = {"frame_stats": len(FRAME_STATS), "actions": 2, "departed": 0, "half_rollout": 3}
 _LATER_COLUMNS |= {"restored": 0, "hindsight": 0, "recent": 0}
+_OF_ALL_ROWS = ("horizons", "own_names")  # no columns
 _PER_HORIZON = ("p_safe", "p_tta", "tta_spread", "p_restored", "mc_dropout", "labels")
 _KINDS = {"sequence": "U", "protocol": "U", "index": "iu", "step": "iu", "severity": "iu", "valid": "b"}  # the others: numbers
 LEAST_UNPACKED, MOST_TIMES = 256 << 20, 50  # bytes that any file may unpack to, and how often its own size
@@ -76,17 +77,21 @@ class ScoreTable:
     actions: np.ndarray = field(default_factory=_unknown)  # (N, 2) steering and throttle as sent
     departed: np.ndarray = field(default_factory=_unknown)  # (N,) 1 out of the lane, 0 in it, NaN unknown
     half_rollout: np.ndarray = field(default_factory=_unknown)  # (N, 3) the rollout features of grade half, if this is grade full
+    own: np.ndarray = field(default_factory=_unknown)  # (N, O) raw anomaly scores of the user's own (`own_scores.py`)
+    own_names: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=str))  # (O,) str
 
     def __post_init__(self) -> None:
         rows = len(self.sequence)
         if self.p_restored.ndim == 0:  # nothing was restored
             object.__setattr__(self, "p_restored", self.p_tta)
+        if self.own.ndim == 0:
+            object.__setattr__(self, "own", np.zeros((rows, 0)))
         for name, width in _LATER_COLUMNS.items():
             if getattr(self, name).ndim == 0:
                 object.__setattr__(self, name, np.full((rows, width) if width else rows, np.nan, dtype=np.float32))
         for column in fields(self):
             values = getattr(self, column.name)
-            if column.name != "horizons" and len(values) != rows:
+            if column.name not in _OF_ALL_ROWS and len(values) != rows:
                 raise AiccError(f"score table column {column.name} has {len(values)} rows, expected {rows}")
 
     def __len__(self) -> int:
@@ -113,7 +118,7 @@ class ScoreTable:
             if len(values) != len(self):
                 raise AiccError(f"score table column {name} has {len(values)} rows, expected {len(self)}")
         packed = io.BytesIO()  # in memory: on a full disk the zip writer would also complain at its own end
-        np.savez_compressed(packed, horizons=self.horizons, **columns)
+        np.savez_compressed(packed, horizons=self.horizons, own_names=self.own_names, **columns)
         write_atomic(path, packed.getvalue())
 
     @classmethod
@@ -126,7 +131,8 @@ class ScoreTable:
                 unpacked = sum(entry.file_size for entry in stored.zip.infolist())
                 if unpacked > most:
                     raise ValueError(f"it would unpack to {unpacked} bytes, while {most} are the most")
-                known = [name for name in ("horizons", *COLUMNS) if name in stored or name not in (*_LATER_COLUMNS, "p_restored")]
+                may_lack = (*_LATER_COLUMNS, "p_restored", "own", "own_names")
+                known = [name for name in (*_OF_ALL_ROWS, *COLUMNS) if name in stored or name not in may_lack]
                 return _checked(cls(**{name: stored[name] for name in known}), path)
         except AiccError:
             raise
@@ -136,21 +142,24 @@ class ScoreTable:
             raise AiccError(f"{path} is not a readable score file: {error}") from error
 
 
-COLUMNS = tuple(column.name for column in fields(ScoreTable) if column.name != "horizons")
+COLUMNS = tuple(column.name for column in fields(ScoreTable) if column.name not in _OF_ALL_ROWS)
 
 
 def _checked(table: ScoreTable, path: Path) -> ScoreTable:
     """Refuse what would be no score: wrong kinds and shapes, infinities, probabilities and labels outside of their range."""
     if table.horizons.ndim != 1 or table.horizons.dtype.kind not in "iu":
         raise AiccError(f"{path}: horizons must be a list of whole numbers")
+    if table.own_names.ndim != 1 or table.own_names.dtype.kind != "U":
+        raise AiccError(f"{path}: own_names must be a list of names")
     widths = {**dict.fromkeys(_PER_HORIZON, len(table.horizons)), **_LATER_COLUMNS, "features": len(FEATURE_NAMES)}
-    free = ("latent", "cnn_features")
+    free = ("latent", "cnn_features")  # and `own`, which has a column for each of its names
     for name in COLUMNS:
         values = getattr(table, name)
         if values.dtype.kind not in _KINDS.get(name, "f"):
             raise AiccError(f"{path}: {name} must not be of type {values.dtype}")
         width = values.shape[-1] if name in free else widths.get(name, 0)
-        wanted = (len(table), width) if name in free or width else (len(table),)
+        width = len(table.own_names) if name == "own" else width
+        wanted = (len(table), width) if name in (*free, "own") or width else (len(table),)
         if values.shape != wanted:
             raise AiccError(f"{path}: {name} must have the shape {wanted}, got {values.shape}")
         if values.dtype.kind == "f" and np.isinf(values).any():
@@ -175,5 +184,8 @@ def concatenate(tables: Sequence[ScoreTable]) -> ScoreTable:
     for table in tables:
         if not np.array_equal(table.horizons, tables[0].horizons):
             raise AiccError(f"score tables have different horizons: {tables[0].horizons.tolist()} and {table.horizons.tolist()}")
+        if not np.array_equal(table.own_names, tables[0].own_names):
+            names = [each.own_names.tolist() for each in (tables[0], table)]
+            raise AiccError(f"score tables have different scores of the user's own: {names[0]} and {names[1]}")
     stacked: Mapping[str, Any] = {name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS}
-    return ScoreTable(horizons=tables[0].horizons, **stacked)
+    return ScoreTable(horizons=tables[0].horizons, own_names=tables[0].own_names, **stacked)

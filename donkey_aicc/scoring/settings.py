@@ -35,6 +35,7 @@ class ScoreSettings:
     views: int = 9  # of the test-time augmentation, the plain frame included
     seed: int = 0  # of all dropout masks and views
     restoration: Restoration | None = None  # what is nominal of a picture; None: nothing is restored
+    own: tuple[str, ...] = ()  # names of the user's own anomaly scores that are computed too (`own_scores.py`)
 
     def __post_init__(self) -> None:
         one_of("grade", self.grade, GRADES)
@@ -75,16 +76,20 @@ class ScoreSettings:
         return replace(self, grade=grade, samples=0, rollout_steps=0, rollout_every=0)
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        stored = asdict(self) | {"own": list(self.own)}
+        return stored if self.own else {name: value for name, value in stored.items() if name != "own"}
 
     @classmethod
     def from_json(cls, stored: Any) -> "ScoreSettings":
         """What `to_json` wrote; unknown or missing names are refused, because each of them changes what a score means."""
-        names = {field.name for field in fields(cls)}
-        if not isinstance(stored, dict) or set(stored) != names:
+        names = {field.name for field in fields(cls)} - {"own"}
+        if not isinstance(stored, dict) or set(stored) - {"own"} != names:
             raise AiccError(f"score settings must be a table with {', '.join(sorted(names))}; got {stored!r}")
-        restoration = stored["restoration"]
-        return cls(**stored | {"restoration": None if restoration is None else Restoration.from_json(restoration)})
+        restoration, own = stored["restoration"], stored.get("own", [])
+        if not isinstance(own, list) or not all(isinstance(name, str) for name in own):
+            raise AiccError(f"own of the score settings must be a list of names, got {own!r}")
+        found = None if restoration is None else Restoration.from_json(restoration)
+        return cls(**stored | {"restoration": found, "own": tuple(own)})
 
 
 @dataclass(frozen=True)

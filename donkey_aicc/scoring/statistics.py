@@ -4,7 +4,8 @@ Paper, Section IV (perception and dynamics impact scores): score = clip01((raw -
 calibration split.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,7 @@ class ScoreStatistics:
     control: MahalanobisScore | None = None  # of the nine features that need no dynamics net
     hindsight: Normaliser | None = None
     recent: Normaliser | None = None  # of the predicted probability of being unsafe
+    own: dict[str, Normaliser] = field(default_factory=dict)  # of the user's own anomaly scores
 
     @classmethod
     def fit(
@@ -100,12 +102,13 @@ class ScoreStatistics:
             control=MahalanobisScore.fit(table.features[:, CONTROL_FEATURES], HELD_OUT_REGULARISATION, table.sequence),
             hindsight=None if hindsight is None else Normaliser.fit(hindsight, table.sequence),
             recent=None if recent is None else Normaliser.fit(1.0 - recent, table.sequence),
+            own={name: Normaliser.fit(values, table.sequence) for name, values in own_columns(table).items()},
         )
 
     def scores(self, table: ScoreTable) -> Scores:
         """Every score of every row: `name` in [0, 1] and `name_z` unclipped, each (N,)."""
         unclipped = self._unclipped(table.rho_raw, table.features, table.latent, table.tta_spread, table.cnn_features)
-        unclipped |= self.of_forecasts(table.hindsight, table.recent)
+        unclipped |= self.of_forecasts(table.hindsight, table.recent) | self.of_own(own_columns(table))
         bounded = {name: np.clip(values, 0.0, 1.0) for name, values in unclipped.items()}
         return bounded | {f"{name}_z": values for name, values in unclipped.items()}
 
@@ -116,19 +119,24 @@ class ScoreStatistics:
         latent: np.ndarray | None = None,
         tta_spread: np.ndarray | None = None,
         cnn_features: np.ndarray | None = None,
+        own: Mapping[str, np.ndarray] | None = None,
     ) -> dict[str, float]:
         """Clipped scores of one frame, for use while driving; scores whose input is None are left out.
 
-        features: (12,), latent: (L,), tta_spread: (K,), cnn_features: (128,).
+        features: (12,), latent: (L,), tta_spread: (K,), cnn_features: (128,), own: raw values (1,) by name.
         """
         rows = [None if given is None else np.asarray(given)[None] for given in (features, latent, tta_spread, cnn_features)]
-        unclipped = self._unclipped(np.array([rho_raw], dtype=np.float64), *rows)
+        unclipped = self._unclipped(np.array([rho_raw], dtype=np.float64), *rows) | self.of_own(own or {})
         return {name: _clipped(values[0]) for name, values in unclipped.items()}
 
     def of_forecasts(self, hindsight: np.ndarray, recent: np.ndarray) -> Scores:
         """(N,) each -> the scores that come from what the predictor foresaw, unclipped."""
         found = {} if self.hindsight is None else {"hindsight": self.hindsight.normalised(hindsight)}
         return found if self.recent is None else found | {"recent_unsafe": self.recent.normalised(1.0 - np.asarray(recent))}
+
+    def of_own(self, raw: Mapping[str, np.ndarray]) -> Scores:
+        """Raw values (N,) of the user's own scores -> the same in units of two nominal deviations, unclipped."""
+        return {name: scale.normalised(raw[name]) for name, scale in self.own.items() if name in raw}
 
     def _unclipped(
         self,
@@ -167,9 +175,9 @@ class ScoreStatistics:
     def check_nominal(self, sample: ScoreTable) -> None:
         """Raise unless these numbers could have been measured on drives like the sample's: else an anomaly might never show."""
         measured = {"rho_raw": sample.rho_raw, "spread": sample.tta_spread.mean(axis=1)}
-        measured |= {"hindsight": sample.hindsight, "recent": 1.0 - sample.recent}
+        measured |= {"hindsight": sample.hindsight, "recent": 1.0 - sample.recent} | own_columns(sample)
         for name, values in measured.items():
-            part = getattr(self, name)
+            part = self.own.get(name) or getattr(self, name, None)
             if part is not None:
                 check_scale(f"score statistics: {name}", part.mu, part.sigma, values)
         if self.density is not None:
@@ -189,12 +197,14 @@ class ScoreStatistics:
         """Plain numbers and lists only."""
         parts = {name: getattr(self, name) for name in _PARTS}
         stored = {name: None if part is None else part.to_json() for name, part in parts.items()}
-        return {"regularisation": self.regularisation, "rows": self.rows} | stored
+        own = {name: scale.to_json() for name, scale in self.own.items()}
+        return {"regularisation": self.regularisation, "rows": self.rows} | stored | ({"own": own} if own else {})
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "ScoreStatistics":
         try:
             parts: dict[str, Any] = {name: None if stored[name] is None else load(stored[name]) for name, load in _PARTS.items()}
+            parts["own"] = {name: _PARTS["spread"](scale) for name, scale in stored.get("own", {}).items()}
             return cls(regularisation=float(stored["regularisation"]), rows=int(stored["rows"]), **parts)
         except DAMAGE as error:
             raise AiccError(f"score statistics are damaged or of another version: {error!r}") from error
@@ -212,6 +222,11 @@ _PARTS: dict[str, Any] = {
     "hindsight": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
     "recent": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
 }
+
+
+def own_columns(table: ScoreTable) -> dict[str, np.ndarray]:
+    """The user's own scores of a table: name -> raw values (N,)."""
+    return {str(name): table.own[:, place] for place, name in enumerate(table.own_names)}
 
 
 def _clipped(value: np.ndarray) -> float:

@@ -10,6 +10,7 @@ from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.nets.preprocess import IMAGE_SIZE, images_to_array
 from donkey_aicc.scoring.control_features import ControlFeatures
 from donkey_aicc.scoring.frame_stats import FrameStats
+from donkey_aicc.scoring.own_scores import OwnScores
 from donkey_aicc.scoring.restored_view import Check, RestorationChecks
 from donkey_aicc.scoring.score_table import FEATURE_NAMES
 from donkey_aicc.scoring.settings import HALF, ScoreSettings
@@ -29,6 +30,7 @@ class FrameScores:
     latent: np.ndarray  # (L, 64) pooled latent mean over the context
     frame_error: np.ndarray  # (L,) reconstruction MSE of this frame alone
     frame_stats: np.ndarray  # (L, 8) in the order of FRAME_STATS, of this frame alone
+    own: np.ndarray  # (L, O) in the order of ScoreSettings.own
     rollout_age_frames: int  # since the frame that the rollout features belong to; 0 at grade light
     frames_seen: int
     warmed_up: bool  # the context is full and a rollout is done
@@ -69,6 +71,7 @@ class StreamScorer:
         self._perception = PerceptionScore(self._bundle, self._lanes, self._settings.context)
         self._control = ControlFeatures(self._lanes, self._settings.context)
         self._frame_stats = FrameStats()
+        self._own = OwnScores(self._settings.own, self._lanes)
         restoration = self._settings.restoration
         self._checks = None if restoration is None else RestorationChecks(self._bundle, restoration, self._lanes)
         if self._rollout is not None:
@@ -88,7 +91,7 @@ class StreamScorer:
     def keep(self, lanes: np.ndarray) -> None:
         """Drop all lanes but those with these numbers, in this order: the sequences of the others have ended."""
         lanes = np.asarray(lanes, dtype=np.int64)
-        for part in (self._perception, self._control, self._frame_stats, self._checks, self._rollout):
+        for part in (self._perception, self._control, self._frame_stats, self._checks, self._rollout, self._own):
             if part is not None:
                 part.keep(lanes)
         self._lanes = len(lanes)
@@ -122,11 +125,11 @@ class StreamScorer:
             self._checks.update(pixels, self._perception.last_error, len(missed))
         norm = np.sqrt(np.square(z, dtype=np.float64).sum(axis=(1, 2, 3)))
         control = self._control.update(commands[:, 0].astype(np.float64), norm, missed)
-        rollout = self._look_ahead(z, commands, len(missed))
+        rollout, own = self._look_ahead(z, commands, len(missed)), self._own.update(pixels, commands)
         self._frames += len(missed) + 1
         features = np.concatenate([rollout, control], axis=1)
         warmed_up = self._frames >= self._settings.context and (self._rollout is None or self._rollout.has_rollout)
-        finite = np.isfinite(np.column_stack([rho_raw, features, pooled])).all(axis=1)
+        finite = np.isfinite(np.column_stack([rho_raw, features, pooled, own])).all(axis=1)
         return FrameScores(
             rho_raw=rho_raw,
             features=features,
@@ -134,6 +137,7 @@ class StreamScorer:
             latent=pooled,
             frame_error=self._perception.last_error,
             frame_stats=self._frame_stats.update(pixels, self._perception.last_error),
+            own=own,
             rollout_age_frames=0 if self._rollout is None else self._rollout.age_frames,
             frames_seen=self._frames,
             warmed_up=warmed_up,

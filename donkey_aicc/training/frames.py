@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from donkey_aicc.nets.camera_nets import VAE
-from donkey_aicc.nets.preprocess import LATENT_SHAPE, ActionStats, images_to_tensor, lagged, stacked
+from donkey_aicc.nets.preprocess import LATENT_SHAPE, NO_HISTORY, ActionStats, images_to_tensor, lagged, stacked
 from donkey_aicc.progress import Progress
 from donkey_aicc.tubs.drive import Drive
 
@@ -42,7 +42,7 @@ class FramePool:
         owned = [(self.sequences[owner], step) for owner, step in zip(owners.tolist(), steps, strict=True)]
         frames = np.stack([[sequence.images[number] for number in step] for sequence, step in owned])
         commands = np.stack([sequence.actions[step] for sequence, step in owned])
-        return torch.from_numpy(stacked(frames, commands, stats)).to(device)
+        return torch.from_numpy(stacked(frames, commands, None if tuple(lags) == NO_HISTORY else stats)).to(device)
 
     def actions(self, stats: ActionStats) -> Tensor:
         """(N, 2) normalised actions of all frames."""

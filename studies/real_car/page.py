@@ -7,7 +7,7 @@ from typing import Any
 from PIL import Image
 
 from donkey_aicc.evaluation.collect import OOD_MEAN
-from donkey_aicc.evaluation.methods_and_conditions import METHODS
+from donkey_aicc.evaluation.methods_and_conditions import methods
 from donkey_aicc.files import write_atomic
 from studies.real_car.natural_shift import ROWS
 from studies.real_car.plan import SHIFTS
@@ -154,7 +154,7 @@ def _calibration(results: dict[str, Any]) -> str:
 def _rows_of(found: dict[str, Any], conditions: list[str], together: str) -> str:
     """A row per method: ECE under each condition, and three measures of `together`."""
     rows = []
-    for name, method in METHODS.items():
+    for name, method in methods().items():
         cells = found["calibration"].get(name, {})
         if "ece" not in cells:
             continue
@@ -195,12 +195,9 @@ def _shifts(results: dict[str, Any]) -> str:
         parts.append(_table(["Score", *counted], rows))
         parts += _other_rates(results["nominal"].get("rate_hz"), known)
         parts.append("How sure each method is there (mean of max(p, 1 - p)):\n")
-        methods = list(next(iter(known.values()))["confidence"])
-        parts.append(
-            _table(
-                ["Method", *known], [[METHODS[m].label, *(_sure(f["confidence"][m]) for f in known.values())] for m in methods]
-            )
-        )
+        labels = methods()
+        said = {name: [_sure(f["confidence"][name]) for f in known.values()] for name in next(iter(known.values()))["confidence"]}
+        parts.append(_table(["Method", *known], [[labels[name].label, *cells] for name, cells in said.items()]))
     for name, found in known.items():
         if found.get("evaluation"):
             parts.append(f"{name} with its own labels, as a protocol of its own:\n")

@@ -10,7 +10,7 @@ from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm
 from donkey_aicc.alarm.alarm_model import HAZARD, TEXTS, AlarmModel, AlarmStream, reason
 from donkey_aicc.alarm.evidence import EVIDENCE_NAMES, HazardModel, fit_hazard
 from donkey_aicc.alarm.sign_scales import SignScales
-from donkey_aicc.alarm.signs import SIGN_NAMES, SIGNS, SignStream, slow_signs, table_signs
+from donkey_aicc.alarm.signs import FROM_SCORES, SIGN_NAMES, SIGNS, SignStream, slow_signs, table_signs
 from donkey_aicc.alarm.table_alarm import table_evidence
 from donkey_aicc.calibration.past_faults import PastFaults, scores_without_past
 from donkey_aicc.errors import AiccError
@@ -122,7 +122,7 @@ def test_the_confidence_forgets_a_fault_that_is_over_and_the_scores_do_not(nomin
 
 def test_car_and_table_compute_the_same(nominal, statistics, model):
     one = nominal.of_sequences(nominal.sequences()[:1])
-    slow = slow_signs(statistics, one.rho_raw, one.features, one.latent)
+    slow = slow_signs(statistics, one.rho_raw, one.features, one.latent, {})
     stream = SignStream(1, model.signs)
     live = np.concatenate([stream.update(one.frame_stats[[i]], one.actions[[i]], slow[[i]]) for i in range(len(one))])
     offline = table_signs(nominal, statistics, model.signs)[nominal.sequence == one.sequence[0]]
@@ -138,7 +138,7 @@ def test_dropped_frames_are_not_taken_for_motion(model):
     stream = SignStream(1, model.signs)
     calm, jump = np.zeros((1, 8)), np.zeros((1, 8))
     jump[0, MOTION] = 5.0
-    action, slow = np.array([[0.0, 0.4]]), np.full((1, 3), np.nan)
+    action, slow = np.array([[0.0, 0.4]]), np.full((1, FROM_SCORES), np.nan)
     for _ in range(60):
         stream.update(calm, action, slow)
     assert stream.update(jump, action, slow, unseen=[action])[0, SIGN_NAMES.index("motion")] == 0.0

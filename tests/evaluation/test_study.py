@@ -9,7 +9,7 @@ import pytest
 from donkey_aicc.calibration.pool import augmented_id, source_of
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.evaluation.input_checks import content_mark
-from donkey_aicc.evaluation.methods_and_conditions import METHODS
+from donkey_aicc.evaluation.methods_and_conditions import methods
 from donkey_aicc.evaluation.study import evaluate, plan_splits
 from donkey_aicc.scoring.score_table import concatenate
 
@@ -50,7 +50,7 @@ def test_only_frames_under_the_protocol_with_full_context_count(results, tables)
 def test_results_are_strict_json_with_a_reason_for_every_null(results):
     text = json.dumps(results, allow_nan=False)
     assert json.loads(text) == results
-    for name in METHODS:
+    for name in methods():
         for metric in ("ece", "ace", "sce", "nll", "brier", "aurc", "auroc"):
             for stored in results["calibration"][name][metric].values():
                 assert stored["mean"] is not None or stored["reason"]

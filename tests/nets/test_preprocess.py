@@ -152,7 +152,7 @@ def frames_and_commands(count=8, lanes=2):
 
 def test_one_frame_alone_is_the_plain_image():
     images, commands = frames_and_commands()
-    seen = History(NO_HISTORY, STATS).push(images[0], commands[0])
+    seen = History(NO_HISTORY, None).push(images[0], commands[0])
     np.testing.assert_array_equal(seen, images_to_tensor(images[0]).numpy())
     assert frames_in(input_channels(NO_HISTORY)) == 1 and frames_in(input_channels(LAGS)) == len(LAGS)
 

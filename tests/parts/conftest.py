@@ -11,8 +11,10 @@ from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import HISTORY, Manifest
+from donkey_aicc.nets.own_predictor import register_predictor
 from donkey_aicc.nets.preprocess import LAGS, input_channels, to_model_image
 from donkey_aicc.nets.trained_nets import Nets, load_nets, save_bundle
+from donkey_aicc.nets.use_predictor import use_predictor
 from donkey_aicc.parts.frame_intake import FrameIntake
 from donkey_aicc.parts.monitor_stream import MonitorStream
 from donkey_aicc.scoring.score_table import HORIZONS, ScoreTable
@@ -64,6 +66,20 @@ def history_bundle(bundle, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bundle") / "history"
     save_bundle(folder, replace(load_nets(bundle), safety=safety), manifest)
     return Bundle.load(folder)
+
+
+def mine(frames, steering):
+    """Somebody's own safety predictor: of brightness now and before, and of the steering."""
+    light = frames.mean(axis=(2, 3, 4))
+    near = 0.5 + 0.4 * np.sin(9.0 * light[:, :1] - 5.0 * light[:, 1:2] + steering[:, :1])
+    return near ** np.linspace(1.0, 2.0, 4), light
+
+
+@pytest.fixture(scope="session")
+def own_bundle(bundle, tmp_path_factory):
+    """The same world model, and a predictor of its owner's."""
+    register_predictor("mine", mine, horizons=(1, 10, 15, 50), lags=(0, 3))
+    return Bundle.load(use_predictor(bundle.path, "mine", tmp_path_factory.mktemp("bundle") / "own"))
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from donkey_aicc.parts.injection_control import InjectionControl
 from donkey_aicc.parts.safety_predictor import TTA, Restoring, SafetyPredictor
 from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 from donkey_aicc.scoring.nominal_distance import MahalanobisScore
+from donkey_aicc.scoring.own_scores import register_score
 from donkey_aicc.scoring.parallel import score_drives
 from donkey_aicc.scoring.restored_view import Restoration
 from donkey_aicc.scoring.statistics import Normaliser
@@ -33,7 +34,18 @@ TYPES = {
     channels.INJECT_SEVERITY: "int",
     channels.INJECT_EPISODE: "int",
 }
-LIVE = [channels.RHO, channels.DELTA, channels.SCORES_VALID, *TTA.DETAILS[:5]]
+LIVE = [channels.RHO, channels.DELTA, channels.SCORES_VALID, *TTA.DETAILS[:5], channels.SCORES]
+
+
+def make_warming():
+    """Somebody's own anomaly score, with a memory of its sequence."""
+    first = []
+
+    def score(image, steering, throttle):
+        first[:] = first or [float(image.mean())]
+        return float(image.mean()) - first[0] + 10.0 * steering
+
+    return score
 
 
 BRIGHT = (-3.0, 0.5)  # log error and its spread
@@ -50,11 +62,13 @@ class Notes:
 @pytest.fixture
 def wide_statistics(statistics):
     """Normalised so that the scores of this drive stay away from the ends of [0, 1]: clipped scores compare too easily."""
+    own = {"warming": Normaliser(-60.0, 60.0)}
     distance = MahalanobisScore(np.zeros(12), np.ones(12), np.eye(12), mu=0.0, sigma=20.0)
-    return replace(statistics, rho_raw=Normaliser(0.0, 0.2), dynamics=distance, hindsight=Normaliser(-1e-3, 1e-3))
+    nominal = {"rho_raw": Normaliser(0.0, 0.2), "dynamics": distance, "hindsight": Normaliser(-1e-3, 1e-3), "own": own}
+    return replace(statistics, density=None, **nominal)
 
 
-@pytest.mark.parametrize("kind", ["bundle", "history_bundle"])
+@pytest.mark.parametrize("kind", ["bundle", "history_bundle", "own_bundle"])
 def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, context, tmp_path):
     bundle, statistics = request.getfixturevalue(kind), wide_statistics
     world = World("oval", seed=3)
@@ -78,12 +92,13 @@ def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, con
     vehicle.add(intake, inputs=[channels.IMAGE], outputs=[channels.FRAME, channels.MODEL_IMAGE])
     # An untrained net rebuilds a picture the worse the brighter it is; so the dark ones pass for usual until they are restored.
     restoration = Restoration((0.3, 0.3, 0.3), (0.1, 0.1, 0.1), *BRIGHT)
-    settings = replace(small["settings"], seed=4, restoration=restoration)
+    register_score("warming", make_warming)
+    settings = replace(small["settings"], seed=4, restoration=restoration, own=("warming",))
     scorer = WorldModelScorer(bundle, statistics, settings, intake=intake)
     named = {"statistics": statistics, "score_names": ("hindsight",), "restoring": Restoring(restoration, lambda: scorer.newest)}
     tta = TTA(SafetyPredictor(bundle, intake), settings, details=True, **named)
     vehicle.add(tta, inputs=[channels.FRAME, channels.STEERING], outputs=list(TTA.DETAILS))
-    scored = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID]
+    scored = [channels.RHO, channels.DELTA, channels.SCORES_AGE_S, channels.SCORES_VALID, channels.SCORES_STATE, channels.SCORES]
     vehicle.add(scorer, inputs=[channels.FRAME, *sent], outputs=scored)
     writer = TubWriter(str(tmp_path / "tub"), list(TYPES), list(TYPES.values()))
     vehicle.add(writer, inputs=list(TYPES), outputs=["tub/num_records"])
@@ -94,9 +109,10 @@ def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, con
     assert [len(sequence) for sequence in data.drives] == [40]
     table = score_drives(bundle, data.drives, settings=settings)
     scores = statistics.scores(table)
-    rho, delta, valid, p_tta, p_safe, p_restored, restored, hindsight = (
-        np.array(column) for column in zip(*notes.rows, strict=True)
-    )
+    *numbers, named = zip(*notes.rows, strict=True)
+    rho, delta, valid, p_tta, p_safe, p_restored, restored, hindsight = map(np.array, numbers)
+    warming = np.array([each["warming"] for each in named])
+    assert warming == pytest.approx(scores["warming"], abs=1e-6) and 0.0 < np.ptp(warming) < 1.0
     assert rho == pytest.approx(scores["rho"], abs=1e-5)
     known = table.step >= settings.rollout_frames - 1  # before, no look ahead is done and delta counts as the maximum
     assert delta[known] == pytest.approx(scores["delta"][known], abs=1e-5) and (delta[~known] == 1.0).all()
