@@ -118,7 +118,7 @@ def predict_views(bundle: Bundle, drives: Sequence[Drive], settings: ScoreSettin
     history = History(bundle.lags, bundle.action_stats)
     lanes = np.arange(len(drives))
     for number in range(max(len(drive) for drive in drives)):
-        going = np.array([len(drives[lane]) > number for lane in lanes])
+        going = np.array([len(drives[lane]) > number for lane in lanes.tolist()])
         history.keep(np.flatnonzero(going))
         lanes = lanes[going]
         here = [drives[lane] for lane in lanes.tolist()]

@@ -142,7 +142,7 @@ def plain_errors(program: str = "donkey_aicc") -> None:
 def _mistake(error: BaseException) -> BaseException | None:
     """Ours, or a setting that donkeycar asked for in vain."""
     if isinstance(error, AttributeError) and type(error.obj).__module__ == "donkeycar.config":
-        return ConfigError(lacks_setting(error.name))
+        return ConfigError(lacks_setting(str(error.name)))
     return error if isinstance(error, AiccError) else None
 
 

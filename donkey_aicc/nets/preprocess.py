@@ -82,7 +82,7 @@ def as_recorded(frame: np.ndarray) -> np.ndarray:
     colour = pixels.ndim == 3 and pixels.shape[2] >= 3
     stored = cv2.cvtColor(np.ascontiguousarray(pixels[:, :, :3]), cv2.COLOR_RGB2BGR) if colour else pixels
     _, data = cv2.imencode(".jpg", stored, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
-    decoded = decode_jpeg(data, *stored.shape[:2], colour)
+    decoded = decode_jpeg(data, stored.shape[0], stored.shape[1], colour)
     return np.asarray(cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB) if colour else decoded)
 
 

@@ -111,7 +111,7 @@ class MahalanobisScore:
     def _held_out(self, x: np.ndarray, regularisation: float, groups: np.ndarray | None) -> np.ndarray:
         """(N,) distance of each row to the cloud of the other drives; to this cloud if there are none."""
         distance = self.distance(x)
-        names = np.unique(groups) if groups is not None else []
+        names = [] if groups is None else np.unique(groups).tolist()
         for name in names if len(names) > 1 else []:
             own = groups == name
             distance[own] = self._cloud(x[~own], regularisation).distance(x[own])

@@ -67,7 +67,8 @@ def at_maximum(table: ScoreTable, statistics: ScoreStatistics) -> dict[str, floa
 def sureness(table: ScoreTable, pool: Pool) -> dict[str, Any]:
     """method -> how sure it is there, fitted on the calibration drives of the study."""
     table = usable(table)
-    scores, found = pool.statistics.scores(table), {}
+    scores = pool.statistics.scores(table)
+    found: dict[str, Any] = {}
     for name in METHODS:
         try:
             confidence = make_calibrator(name).fit(pool.nominal, pool).predict(table, scores)

@@ -61,7 +61,7 @@ def drive(model: AlarmModel, table: ScoreTable, statistics: ScoreStatistics, way
 
 def quietness(model: AlarmModel, table: ScoreTable, statistics: ScoreStatistics, rate_hz: float) -> dict[str, Any]:
     """way -> how many nominal pieces had which level, and in which share of their frames."""
-    found = {}
+    found: dict[str, Any] = {}
     for way in WAYS:
         driven = drive(model, table, statistics, way, rate_hz)
         own = table.select(np.flatnonzero(driven.counts))
