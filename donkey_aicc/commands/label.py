@@ -108,40 +108,30 @@ def _check(args: argparse.Namespace) -> None:
 
 def _label_line(args: argparse.Namespace, footage: "Footage", out: Path) -> int:
     """cte from a line; its colour and contact sheets stand beside the label file."""
-    import numpy as np
-
     from donkey_aicc.labelling import line_labels
     from donkey_aicc.labelling.line_colour import LineColour
     from donkey_aicc.labelling.session import refuse_inside_tub
-    from donkey_aicc.labelling.stored_pictures import jpeg
 
     refuse_inside_tub(out, footage)
     if not args.line:
         colour = line_labels.proposed(footage)
     else:
         colour = LineColour.load(args.line) if Path(args.line).is_file() else LineColour.parse(args.line)
-    line = line_labels.find_line(footage, colour, None if args.zero in (None, "usual") else _column(args.zero))
-    if args.zero == "usual":
-        line = line_labels.Line(line.column, line.certainty, line_labels.usual_column(line))
-    line_labels.write_line_labels(out, footage, line, args.lane_half_width)
-    colour.save(out.with_name(f"{out.stem}_line.json"))
-    sheets = [out.with_name(f"{out.stem}_{kind}.jpg") for kind in ("lost", "unsure", "sure")]
-    for path in sheets:
-        path.write_bytes(jpeg(np.ascontiguousarray(line_labels.contact_sheet(footage, line, colour, path.stem.split("_")[-1]))))
-    print(line_labels.summary_of(line, colour))
+    said, line = line_labels.label_by_line(out, footage, colour, _zero(args.zero), args.lane_half_width)
+    print(said)
     if args.compare:
         print(line_labels.compare_lines(line, footage, args.compare))
-    print(f"wrote {out}; look at {', '.join(path.name for path in sheets)}; the colour for --line is in {out.stem}_line.json")
     return 0
 
 
-def _column(text: str) -> float:
+def _zero(text: str | None) -> float | str | None:
     from donkey_aicc.errors import ConfigError
+    from donkey_aicc.labelling.line_labels import USUAL
 
     try:
-        return float(text)
+        return text if text in (None, USUAL) else float(text)
     except ValueError:
-        raise ConfigError(f"--zero must be a column of 160, or `usual`, got {text!r}") from None
+        raise ConfigError(f"--zero must be a column of 160, or `{USUAL}`, got {text!r}") from None
 
 
 def _take(session: "LabelSession", given: "GivenAnswers", questions: int | None) -> None:

@@ -1,13 +1,19 @@
 """donkey-aicc train: tubs in, model bundle out."""
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.commands.label_arguments import add_label_arguments, label_options
+from donkey_aicc.nets.manifest import HISTORY, NO_PREDICTOR, SINGLE
+from donkey_aicc.tubs.home import REAL_CAR
 
 if TYPE_CHECKING:
     from donkey_aicc.tubs.load import LoadedData
+
+AUTO = "auto"
+PREDICTORS = {"direct": SINGLE, "history": HISTORY}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,10 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--predictor",
-        default="direct",
+        default=AUTO,
         metavar="KIND",
-        help="direct: looks at the newest frame (default); history: also at two older ones and the steering; or the name of a "
-        "registered predictor of your own, for which only the world model is trained (docs/extend.md)",
+        help="direct: looks at the newest frame; history: also at two older ones and the steering (default: history for drives of "
+        "a real car, direct for a simulator's); or the name of a registered predictor of your own, for which only the world "
+        "model is trained (docs/extend.md)",
     )
     parser.add_argument(
         "--start",
@@ -61,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
     from donkey_aicc.commands.info import describe
     from donkey_aicc.errors import ConfigError, one_of
-    from donkey_aicc.nets.manifest import HISTORY, NO_PREDICTOR, SINGLE, read_manifest
+    from donkey_aicc.nets.manifest import read_manifest
     from donkey_aicc.nets.own_predictor import OWN_PREDICTORS
     from donkey_aicc.nets.use_predictor import use_predictor
     from donkey_aicc.training.pipeline import Plan, train_bundle
@@ -69,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.tubs.load import load_drives
 
     preset, overrides = preset_named(args.preset, args.overrides)
-    one_of("--predictor", args.predictor, ("direct", "history", *OWN_PREDICTORS))
+    one_of("--predictor", args.predictor, (AUTO, *PREDICTORS, *OWN_PREDICTORS))
     own = args.predictor in OWN_PREDICTORS and not args.no_labels
     if args.threads is not None:
         if args.threads < 1:
@@ -82,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
         driving_only=True,
     )
     _say_left_out(loaded)
+    data = _origin(args, loaded)
     plan = Plan(
         preset=preset,
         out=Path(args.out),
@@ -89,14 +97,14 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         device=args.device,
         resume=args.resume,
-        predictor=NO_PREDICTOR if args.no_labels or own else HISTORY if args.predictor == "history" else SINGLE,
+        predictor=NO_PREDICTOR if args.no_labels or own else predictor_for(args.predictor, data["homes"]),
         start=None if args.start is None else Path(args.start),
         split_mode=args.split,
         guard_s=args.guard,
         tau=loaded.tau,
         cte_centre=args.cte_centre,
         lane_half_width=loaded.lane_half_width,
-        data=_origin(args, loaded),
+        data=data,
     )
     manifest = train_bundle(loaded.drives, plan)
     if manifest.files:  # only the first of several processes wrote the bundle
@@ -105,6 +113,14 @@ def run(args: argparse.Namespace) -> int:
         print(describe(plan.out, read_manifest(plan.out)))
         print(f"curves and pictures: {plan.work}")
     return 0
+
+
+def predictor_for(asked: str, homes: Collection[str]) -> str:
+    """A person at the wheel of a fast car is foreseen better from some frames than from one; in the simulators the far horizons
+    are not (docs/training.md)."""
+    if asked != AUTO:
+        return PREDICTORS[asked]
+    return HISTORY if set(homes) == {REAL_CAR} else SINGLE
 
 
 def _say_left_out(loaded: "LoadedData") -> None:

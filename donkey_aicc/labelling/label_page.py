@@ -10,6 +10,7 @@ import numpy as np
 from donkey_aicc.errors import AiccError, one_of
 from donkey_aicc.labelling.answers import CLASSES, CORRECTED, STRETCH, Answer
 from donkey_aicc.labelling.floor_colours import KINDS, FloorColours, colour_at
+from donkey_aicc.labelling.line_page import LineRequests
 from donkey_aicc.labelling.proposal import NO_LABEL
 from donkey_aicc.labelling.session import LabelSession, doubts
 from donkey_aicc.labelling.stored_pictures import CLIP, CLIP_COLUMNS, Pictures
@@ -29,6 +30,7 @@ class LabelRequests:
 
     def __init__(self, session: LabelSession) -> None:
         self._session, self._pictures = session, Pictures(session.footage)
+        self._line = LineRequests(session, self._pictures, self._position)
 
     def state(self, _: object = None) -> dict[str, Any]:
         """All that the page shows besides pictures."""
@@ -48,6 +50,7 @@ class LabelRequests:
             "drives": session.footage.starts.tolist(),
             "rate_hz": _rate(session.footage.times_s),
             "floor": self._floor(),
+            "line": self._line.state(),
         }
 
     def answer(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -121,6 +124,17 @@ class LabelRequests:
     def floor_picture(self, query: Query) -> Blob:
         return Blob(self._pictures.floor(self._position(query.get("at"), "at"), self._session.floor))
 
+    def pick_line(self, given: dict[str, Any]) -> dict[str, Any]:
+        self._line.pick(given)
+        return self.state()
+
+    def line(self, given: dict[str, Any]) -> dict[str, Any]:
+        self._line.change(given)
+        return self.state()
+
+    def line_picture(self, query: Query) -> Blob:
+        return self._line.picture(query)
+
     def _floor(self) -> dict[str, Any]:
         floor, shares = self._session.floor, self._session.shares
         found: dict[str, Any] = {"region": list(floor.region), "road": floor.road, "not_road": floor.not_road}
@@ -152,8 +166,8 @@ class LabelRequests:
 def label_page(session: LabelSession) -> Page:
     """For donkey_aicc.web.page_server."""
     requests = LabelRequests(session)
-    get = {name: getattr(requests, name) for name in ("state", "sheet", "mosaic", "clip", "floor_picture")}
-    post = {name: getattr(requests, name) for name in ("answer", "undo", "refit", "pick", "floor")}
+    get = {name: getattr(requests, name) for name in ("state", "sheet", "mosaic", "clip", "floor_picture", "line_picture")}
+    post = {name: getattr(requests, name) for name in ("answer", "undo", "refit", "pick", "floor", "pick_line", "line")}
     return Page(FOLDER, get=get, post=post)
 
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cv2
@@ -12,7 +12,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.files import write_atomic
 from donkey_aicc.labelling.footage import Footage
 from donkey_aicc.labelling.line_colour import LEAST_PIXELS, THIN, WIDTH, LineColour, band_of, propose_colour
-from donkey_aicc.labelling.stored_pictures import Pictures
+from donkey_aicc.labelling.stored_pictures import Pictures, jpeg
 from donkey_aicc.tubs.near_duplicates import standing_frames
 from donkey_aicc.untrusted import read_table
 
@@ -21,6 +21,7 @@ LEAST_CERTAINTY = 0.5  # below, the line is lost
 FAR = 0.15  # of the width: pixels of a row that lie further from its line are something else
 JUMP = 0.3  # of the width, from both neighbours and back: something else of that colour
 PROPOSED_FROM = 120  # frames
+USUAL = "usual"
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,27 @@ def compare_lines(line: Line, footage: Footage, path: str | Path) -> str:
 
 
 SHEET_COLUMNS, SHEET_ROWS = 8, 5
+SHEETS = ("lost", "unsure", "sure")
+
+
+def label_by_line(
+    out: Path, footage: Footage, colour: LineColour, zero: float | str | None = None, half_width: float | None = None
+) -> tuple[str, Line]:
+    """Writes the label file, the colour and contact sheets beside it; says what was found and where it is.
+
+    zero: the column of a cte of 0, `usual` for where the line usually is, None for the middle of the picture.
+    """
+    line = find_line(footage, colour, None if isinstance(zero, str) else zero)
+    if zero == USUAL:
+        line = replace(line, zero=usual_column(line))
+    write_line_labels(out, footage, line, half_width)
+    colour.save(out.with_name(f"{out.stem}_line.json"))
+    sheets = [out.with_name(f"{out.stem}_{kind}.jpg") for kind in SHEETS]
+    for path, kind in zip(sheets, SHEETS, strict=True):
+        path.write_bytes(jpeg(np.ascontiguousarray(contact_sheet(footage, line, colour, kind))))
+    names = ", ".join(path.name for path in sheets)
+    wrote = f"wrote {out}; look at {names}; the colour for --line is in {out.stem}_line.json"
+    return f"{summary_of(line, colour)}\n{wrote}", line
 
 
 def contact_sheet(footage: Footage, line: Line, colour: LineColour, kind: str) -> np.ndarray:

@@ -21,7 +21,9 @@ OVERFLOWING = """() => [...document.querySelectorAll('button, dd, dt, p, figure'
 
 @pytest.fixture
 def session(tmp_path, monkeypatch):
-    monkeypatch.setattr("donkey_aicc.labelling.label_page.read_tub", lambda folder: SimpleNamespace(records=(), image_paths=list))
+    monkeypatch.setattr(
+        "donkey_aicc.labelling.stored_pictures.read_tub", lambda folder: SimpleNamespace(records=(), image_paths=list)
+    )
     footage = Footage(drives_of(1), {"tub": tmp_path / "tub"})
     found = LabelSession(footage, general_features(footage.drives), tmp_path / "labels.csv")
     for position in range(0, len(footage), 25):
@@ -98,6 +100,19 @@ def test_colours_picked_with_the_mouse_label_the_drive(tab, address, session):
     assert (session.proposal.source == "colours").mean() > 0.8 and tab.complaints == []
 
 
+def test_a_click_on_a_line_shows_its_colour(tab, address):
+    tab.page.goto(address)
+    tab.until(DRAWN)
+    tab.page.click("nav >> text=Line")
+    tab.until("document.getElementById('line-frame').width > 300")
+    box = tab.page.locator("#line-frame").bounding_box()
+    tab.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 0.5 * box["height"])  # green beside the road
+    tab.until("document.querySelectorAll('#line-picks span').length === 1 && !document.getElementById('line-write').disabled")
+    assert tab.text("#line-colour").startswith("--line ") and tab.complaints == []
+    tab.page.click("#line-forget")
+    tab.until("document.getElementById('line-write').disabled")
+
+
 def test_a_thumb_answers_and_nothing_is_cut_off_on_a_phone(browser, address, session):
     tab = Tab(browser, "phone", "dark")
     tab.page.goto(address)
@@ -105,7 +120,7 @@ def test_a_thumb_answers_and_nothing_is_cut_off_on_a_phone(browser, address, ses
     before = answers(tab)
     tab.page.locator("[data-answer=safe]").tap()
     tab.until(f"parseInt(document.querySelector('#figures dd').textContent) === {before + 1}")
-    for name in ("Answer", "Check", "Floor"):
+    for name in ("Answer", "Check", "Floor", "Line"):
         tab.page.click(f"nav >> text={name}")
         tab.page.wait_for_timeout(300)
         assert tab.page.evaluate(OVERFLOWING) == [] and tab.page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -6,6 +6,7 @@ import torch
 
 from donkey_aicc.car.bundles import bundle_path, foreign_warning
 from donkey_aicc.cli import main
+from donkey_aicc.commands.train import predictor_for
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.simulator.record_drives import plan_nominal, record
 
@@ -64,3 +65,17 @@ def test_info_says_what_the_calibrator_is_for(tmp_path, capsys):
     (bundle / "calibrator.json").write_text("[]")
     assert main(["info", str(bundle)]) == 0
     assert "calibrator cannot be read; make it again" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("asked", "homes", "kind"),
+    [
+        ("auto", {"a real car"}, "history"),
+        ("auto", {"the embedded simulator"}, "single"),
+        ("auto", {"a real car", "the Unity simulator"}, "single"),
+        ("direct", {"a real car"}, "single"),
+        ("history", {"the embedded simulator"}, "history"),
+    ],
+)
+def test_a_person_at_the_wheel_is_foreseen_from_some_frames_and_a_simulator_from_one(asked, homes, kind):
+    assert predictor_for(asked, homes) == kind

@@ -8,9 +8,13 @@ import pytest
 
 from donkey_aicc.cli import main
 from donkey_aicc.errors import AiccError
+from donkey_aicc.labelling.footage import Footage, general_features
+from donkey_aicc.labelling.label_page import label_page
 from donkey_aicc.labelling.line_colour import LineColour, band_of, propose_colour
 from donkey_aicc.labelling.line_labels import find_in
+from donkey_aicc.labelling.session import LabelSession
 from donkey_aicc.tubs.load import load_drives
+from tests.served_page import get, post, served
 
 
 def picture(column, light=1.0, hue=28, line=True, wall=False, seed=0):
@@ -105,3 +109,24 @@ def test_the_command_writes_a_label_file_that_training_reads(tmp_path, capsys):
         "value",
         "brightness",
     }
+
+
+def test_clicks_on_the_page_find_the_line_and_write_its_labels(tmp_path):
+    """Two clicks on the line; the picture shows what is found, and a label file of its own is written."""
+    columns = np.linspace(40, 120, 110).astype(int)
+    tub = write_tub(tmp_path / "tub", [picture(column, seed=at) for at, column in enumerate(columns)])
+    footage = Footage.load([tub], tmp_path)
+    with served(label_page(LabelSession(footage, general_features(footage.drives), tmp_path / "labels.csv"))) as address:
+        status, refused = post(address, "line", {"write": True})
+        assert status == 400 and refused["error"].startswith("click on the line in at least one frame")
+        for at in (5, 50):
+            status, state = post(address, "pick_line", {"at": at, "x": float(columns[at]) / 160, "y": 98 / 120})
+        assert status == 200 and len(state["line"]["picks"]) == 2 and state["line"]["colour"]
+        shown = cv2.imdecode(np.frombuffer(get(address, "/api/line_picture?at=5")[1], np.uint8), cv2.IMREAD_COLOR)
+        assert shown[90:110, int(columns[5]), 0].mean() > 180  # magenta and cyan over a yellow line, which has no blue
+        said = post(address, "line", {"write": True})[1]["line"]
+        assert "found in 100.0 % of 110 frames" in said["said"] and said["out"].endswith("labels_cte.csv")
+        assert post(address, "line", {"forget": True})[1]["line"]["colour"] == ""
+        assert post(address, "line", {"propose": True})[1]["line"]["colour"]
+    (drive,) = load_drives([tub], labels_csv=tmp_path / "labels_cte.csv", cache_dir=tmp_path).drives
+    assert drive.cte == pytest.approx(80 - columns, abs=3)

@@ -42,3 +42,19 @@ export function loaded(address) {
     picture.src = address;
   });
 }
+
+// As large as it is good to look at, in whole pixels; gives what to draw further with.
+export function drawLarge(canvas, picture) {
+  const g = canvas.getContext("2d"), zoom = Math.max(1, Math.round(640 / picture.width));
+  canvas.width = zoom * picture.width;
+  canvas.height = zoom * picture.height;
+  g.drawImage(picture, 0, 0, canvas.width, canvas.height);
+  return g;
+}
+
+export function placeIn(canvas, event) { // in shares of the picture, which may have margins inside the canvas
+  const box = canvas.getBoundingClientRect(), zoom = Math.min(box.width / canvas.width, box.height / canvas.height);
+  const x = (event.clientX - box.left - (box.width - zoom * canvas.width) / 2) / (zoom * canvas.width);
+  const y = (event.clientY - box.top - (box.height - zoom * canvas.height) / 2) / (zoom * canvas.height);
+  return [Math.min(Math.max(x, 0), 1), Math.min(Math.max(y, 0), 1)];
+}

@@ -1,5 +1,5 @@
 // Floor colours: pick road and not-road in a few frames, draw the region before the car, see the shares over the drive.
-import { loaded } from "./clips.js";
+import { drawLarge, loaded, placeIn } from "./clips.js";
 
 const TOOLS = { road: "Pick road", not_road: "Pick not-road", region: "Draw the region" };
 const $ = (id) => document.getElementById(id);
@@ -61,11 +61,7 @@ export class Floor {
   }
 
   outline([left, top, right, bottom]) {
-    const canvas = $("floor-frame"), g = canvas.getContext("2d"), { width, height } = this.picture;
-    const zoom = Math.max(1, Math.round(640 / width));
-    canvas.width = zoom * width;
-    canvas.height = zoom * height;
-    g.drawImage(this.picture, 0, 0, canvas.width, canvas.height);
+    const canvas = $("floor-frame"), g = drawLarge(canvas, this.picture);
     for (const [colour, line] of [["#000", 6], ["#fff", 2.5]]) {
       g.strokeStyle = colour;
       g.lineWidth = line;
@@ -73,12 +69,7 @@ export class Floor {
     }
   }
 
-  place(event) { // in shares of the picture, which may have margins inside the canvas
-    const canvas = $("floor-frame"), box = canvas.getBoundingClientRect(), zoom = Math.min(box.width / canvas.width, box.height / canvas.height);
-    const x = (event.clientX - box.left - (box.width - zoom * canvas.width) / 2) / (zoom * canvas.width);
-    const y = (event.clientY - box.top - (box.height - zoom * canvas.height) / 2) / (zoom * canvas.height);
-    return [Math.min(Math.max(x, 0), 1), Math.min(Math.max(y, 0), 1)];
-  }
+  place(event) { return placeIn($("floor-frame"), event); }
 
   box(a, b) { return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[0], b[0]), Math.max(a[1], b[1])]; }
 

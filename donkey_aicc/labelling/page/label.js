@@ -3,12 +3,13 @@ import { themeButton } from "./look/theme.js";
 import { Asking } from "./asking.js";
 import { Clips } from "./clips.js";
 import { Floor } from "./floor.js";
+import { Line } from "./line.js";
 import { Sheets } from "./sheets.js";
 
 const $ = (id) => document.getElementById(id);
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 const ENOUGH = 150;
-let asking, sheets, floor;
+let asking, sheets, floor, line;
 
 themeButton($("theme"));
 start();
@@ -20,6 +21,7 @@ async function start() {
   asking = new Asking(clips, send);
   sheets = new Sheets(clips, send, problem);
   floor = new Floor(send, problem);
+  line = new Line(send, problem);
   for (const tab of document.querySelectorAll("[role=tab]")) tab.addEventListener("click", () => open(tab.dataset.tab, tab));
   show(state);
 }
@@ -49,14 +51,16 @@ function problem(error) {
 
 function open(name, chosen) {
   for (const tab of document.querySelectorAll("[role=tab]")) tab.setAttribute("aria-selected", tab === chosen);
-  for (const id of ["ask", "sheets", "floor"]) $(id).hidden = id !== name;
+  for (const id of ["ask", "sheets", "floor", "line"]) $(id).hidden = id !== name;
   if (name === "sheets") sheets.open();
   if (name === "floor") floor.draw();
+  if (name === "line") line.draw();
 }
 
 function show(state) {
   asking.show(state);
   floor.show(state);
+  line.show(state);
   const { labels, answers, frames } = state, given = answers.safe + answers.unsafe + answers.not_driving;
   [labels.safe, labels.unsafe, labels.not_driving].forEach((count, i) => { $("bar").children[i].style.width = `${(100 * count) / frames}%`; });
   const rows = {
