@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--predictor",
         default=AUTO,
         metavar="KIND",
-        help="direct: looks at the newest frame; history: also at two older ones and the steering (default: history for drives of "
-        "a real car, direct for a simulator's); or the name of a registered predictor of your own, for which only the world "
+        help="direct: looks at the newest frame; history: also at two older ones and the steering (default: history for a real "
+        "car's drives, direct for a simulator's); or the name of a registered predictor of your own, for which only the world "
         "model is trained (docs/extend.md)",
     )
     parser.add_argument(
