@@ -11,7 +11,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bundle", required=True, help="bundle with an alarm (calibrate --driven --alarm-drives)" + _EACH)
     parser.add_argument("--nominal", required=True, metavar="TUBS", help="the alarm drives: the rivals' thresholds" + _EACH)
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of drives, table and picture; running again goes on")
-    parser.add_argument("--preset", default="full", help="full (default), small, pair (only with and without) or tiny")
+    parser.add_argument(
+        "--preset",
+        default="full",
+        help="full (default), small, pair (only with and without), own (faults that nothing was fitted on) or tiny",
+    )
     parser.add_argument("--tracks", nargs="+", default=[], metavar="TRACK", help="these instead of the four")
     parser.add_argument("--seeds", type=int, metavar="N", help="drives under each fault instead of the preset's")
     parser.add_argument("--laps", type=int, metavar="N", help="nominal drives per track instead of the preset's")
@@ -27,8 +31,9 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.files import write_atomic, write_json
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.simulator.tracks import TRACK_NAMES, make_track
+    from studies.governor.class_table import class_markdown
     from studies.governor.picture import draw_paths
-    from studies.governor.study import PRESETS, run_track
+    from studies.governor.study import OWN, PRESETS, run_track
     from studies.governor.table import about_bundle, markdown, summarise
 
     one_of("--preset", args.preset, tuple(PRESETS))
@@ -43,6 +48,10 @@ def run(args: argparse.Namespace) -> int:
         opened = Bundle.load(bundle)
         if (alarm := load_calibrator(opened, args.grade).alarm) is not None:
             bundles[track] = about_bundle(opened, alarm)
+    if args.preset == OWN:
+        write_atomic(out / "classes.md", (said := class_markdown(drives)).encode())
+        print(f"{said}\nresults: {out / 'classes.md'}")
+        return 0
     results = {"preset": args.preset, "grade": args.grade, "bundles": bundles, **summarise(drives)}
     write_json(out / "governor.json", results)
     write_atomic(out / "governor.md", markdown(results).encode())

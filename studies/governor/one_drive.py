@@ -20,6 +20,7 @@ from donkey_aicc.simulator.drivers import nominal_driver
 from donkey_aicc.simulator.driving import USER_MODE, Marshal, Tick, drive
 from donkey_aicc.simulator.record_drives import world_at_start
 from studies.governor.governed_car import GovernedCar, Seat
+from studies.governor.own_faults import OWN_FAULTS, Played, played
 from studies.governor.rivals import OFF
 
 STANDING_MPS = 0.02
@@ -66,6 +67,7 @@ class GovernedDrive:
     frames: int  # of the drive, from `begin` on
     outcomes: dict[str, Outcome]
     path: list[tuple[float, float]] = field(default_factory=list)
+    hands: Played | None = None  # what an actuator makes of the command, behind the governor
     is_child: bool = False
 
 
@@ -91,7 +93,14 @@ def drive_seed(
         case = run.case
         if not case.protocol:
             return None
+        if case.protocol in OWN_FAULTS:
+            fault, run.hands = played(case.protocol, case.seed, world.rate_hz)
+            return fault
         return make_fault(case.protocol, case.severity, rate_hz=world.rate_hz, seed=case.seed, episode=episode)
+
+    def last_word(image: np.ndarray, command: tuple[float, float]) -> tuple[float, float]:
+        sent = command if car is None else car(image, command)
+        return sent if run.hands is None else run.hands.run(*sent)
 
     def ask(name: str) -> bool:
         """In the child: this governor drives on. In the parent: that was seen to."""
@@ -104,7 +113,7 @@ def drive_seed(
     if car is not None:
         car.ask, car.speed_of = ask, lambda: world.vehicle.speed
     try:
-        ticks = drive(world, driver, nominal_frames + frames, fault_of, Marshal(warm_up_frames=0), car)
+        ticks = drive(world, driver, nominal_frames + frames, fault_of, Marshal(warm_up_frames=0), last_word)
         for number, tick in enumerate(ticks):
             if number >= run.case.begin + run.frames or _note(run, tick, number, world.track.half_width_m, car):
                 break

@@ -20,6 +20,7 @@ from donkey_aicc.tubs.load import load_drives
 from donkey_aicc.workers import Workers, team_of
 from studies.governor.governed_car import GovernedCar
 from studies.governor.one_drive import Case, drive_seed
+from studies.governor.own_faults import OWN_FAULTS, SEVERITY
 from studies.governor.rivals import GOVERNORS, OFF, OURS, Rival, about, make_rivals
 
 WARM_UP = 120  # nominal frames at least before a fault: the scorer's context is full
@@ -35,12 +36,15 @@ class GovernorPreset:
     governors: tuple[str, ...]
     frames: int = 160  # of each fault
     nominal_frames: int = 0  # 0: as long as the promise's drives
+    faults: tuple[str, ...] = tuple(PROTOCOLS)
 
 
+OWN = "own"
 PRESETS = {
     "full": GovernorPreset((1, 2, 3, 4, 5), 10, 50, GOVERNORS),
     "small": GovernorPreset((3, 5), 2, 4, GOVERNORS),
     "pair": GovernorPreset((1, 2, 3, 4, 5), 10, 50, (OFF, OURS)),  # the full size, only with and without
+    OWN: GovernorPreset((SEVERITY,), 4, 4, (OFF, OURS), faults=tuple(OWN_FAULTS)),  # five classes of faults
     "tiny": GovernorPreset((5,), 1, 1, (OFF, OURS), frames=10, nominal_frames=140),  # for tests
 }
 
@@ -50,7 +54,7 @@ def cases_of(preset: GovernorPreset, track: str, seed: int, nominal_frames: int)
     nominal = Case(track, "", 0, seed, OFF)
     if seed >= preset.seeds:
         return nominal, []
-    kinds = [(name, level) for name in PROTOCOLS for level in preset.severities]
+    kinds = [(name, level) for name in preset.faults for level in preset.severities]
     begins = np.random.default_rng([seed, 17]).integers(WARM_UP, max(nominal_frames - 10, WARM_UP + 1), len(kinds))
     return nominal, [Case(track, *kind, seed, OFF, int(begin)) for kind, begin in zip(kinds, begins, strict=True)]
 

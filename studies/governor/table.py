@@ -57,7 +57,7 @@ def row_of(governor: str, track: str, drives: Sequence[Drive]) -> dict[str, Any]
     found["false_stops"] = sum(_is_false(drive, "stopped_at", without) for drive in nominal)
     found["false_dangers"] = sum(_is_false(drive, "danger_at", without) for drive in nominal)
     found["false_slow_downs"] = sum(_is_false(drive, "watch_at", without) for drive in nominal)
-    found["time_lost"] = _time_lost(nominal, without)
+    found["time_lost"] = time_lost([*nominal, *without.values()], governor)
     leads = [_lead_s(drive, without.get(_key(drive))) for drive in faulty]
     known = [lead for lead in leads if lead is not None]
     found["announced"], found["would_leave"] = sum(lead > 0.0 for lead in known), len(known)
@@ -95,9 +95,12 @@ def _lead_s(drive: Drive, without: Drive | None) -> float | None:
     return (without["outcome"]["left_lane_at"] - at) / RATE_HZ if at >= 0 else -math.inf
 
 
-def _time_lost(nominal: Sequence[Drive], without: Mapping[tuple[Any, ...], Drive]) -> float | None:
-    """Share of the distance of the same frames without a governor that was not driven."""
-    pairs = [(drive["outcome"], without[_key(drive)]["outcome"]) for drive in nominal if _key(drive) in without]
+def time_lost(drives: Sequence[Drive], governor: str = OURS) -> float | None:
+    """Share of the distance of the same frames without a governor that was not driven, in nominal drives."""
+    nominal = [drive for drive in drives if not drive["case"]["protocol"]]
+    without = {_key(drive): drive for drive in nominal if drive["case"]["governor"] == OFF}
+    own = [drive for drive in nominal if drive["case"]["governor"] == governor]
+    pairs = [(drive["outcome"], without[_key(drive)]["outcome"]) for drive in own if _key(drive) in without]
     plain = sum(off["distance_m"] * min(1.0, one["frames"] / max(off["frames"], 1)) for one, off in pairs)
     return 1.0 - sum(one["distance_m"] for one, _ in pairs) / plain if plain > 0.0 else None
 
