@@ -158,6 +158,19 @@ def test_a_blind_monitor_is_a_stop_however_small_the_hazard_was_and_a_sign_alone
         assert governor.step("danger", 0.1, 0.45, False, health=health)[1] == action
 
 
+def test_a_car_that_can_brake_tries_the_crawl_first_and_stops_when_it_does_not_help():
+    coasting, able = (
+        policy(stop_hazard=0.1),
+        GovernorPolicy("stop", cruise=CRUISE, stop_hazard=0.1, brake=SIMULATED, clock=tick_clock(RATE_HZ)),
+    )
+    assert play(coasting, ("danger", 0.2, 1)) == ["stopped"]
+    assert play(able, ("danger", 0.2, 5), ("danger", 0.05, 200), ("danger", 0.2, 150)) == ["slowed"] * 3
+    assert play(able, ("danger", 0.2, 30)) == ["stopped"], "eight seconds of it in a row"
+    able.set_mode("slow")
+    able.set_mode("stop")
+    assert play(able, ("danger", 0.31, 1)) == ["stopped"]
+
+
 def test_advise_and_slow_never_brake():
     for mode in ("advise", "slow"):
         assert min(sent for sent, _ in stopping(braking(mode), (1.2, 1.1, 0.9))) > 0.0
