@@ -25,6 +25,7 @@ ONSET_FRAMES = 20  # a second until a fault counts: the windows of the signs mus
 DELAYS_S = (0.2, 0.4)
 SEVERITIES = (2, 3, 4, 5)
 STRETCH_FRAMES = 200  # of a tub from elsewhere, each as if the car had just been switched on
+MOST_STRETCHES = 16
 REACT_S = 1.0  # from the beginning of an alarm to the driver's press
 
 
@@ -133,12 +134,10 @@ def announced(model: AlarmModel, table: ScoreTable, statistics: ScoreStatistics,
 
 
 def stretches(drives: Sequence[Drive]) -> list[Drive]:
-    """Of STRETCH_FRAMES each; what is left over at the end of a drive stays out."""
-    return [
-        each.part(start, start + STRETCH_FRAMES)
-        for each in drives
-        for start in range(0, len(each) - STRETCH_FRAMES + 1, STRETCH_FRAMES)
-    ]
+    """Of STRETCH_FRAMES each, MOST_STRETCHES spread over the tub; what is left over at the end of a drive stays out."""
+    places = [(each, start) for each in drives for start in range(0, len(each) - STRETCH_FRAMES + 1, STRETCH_FRAMES)]
+    chosen = np.unique(np.linspace(0, len(places) - 1, min(MOST_STRETCHES, len(places))).astype(int))
+    return [places[number][0].part(places[number][1], places[number][1] + STRETCH_FRAMES) for number in chosen]
 
 
 def described(results: dict[str, Any]) -> list[str]:
