@@ -4,16 +4,19 @@ P(stays in its lane within the next k) = 1 - hazard, never above what the alarm'
 labels mean "on the road", it is the least confidence up to k. Where there is neither, there is no number, only the alarm.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from donkey_aicc.alarm.alarm_policy import DANGER, NONE, WATCH
 from donkey_aicc.alarm.governor_policy import SLOWED, STOPPED, WAITING, WOULD_SLOW, WOULD_STOP
+from donkey_aicc.alarm.timing import CALM_S
 
 MOST = {NONE: 1.0, WATCH: 0.9, DANGER: 0.5}  # what each level still allows
 
-WELL, CAREFUL, BAD, BLIND = STATES = ("All well", "Careful", "Danger", "Monitor blind")
+WELL, CAREFUL, BAD, BLIND = STATES = ("All well", "Careful", "Danger", "Monitor blind")  # in order of badness
+LEVELS_OF = {WELL: NONE, CAREFUL: WATCH, BAD: DANGER, BLIND: DANGER}  # what a told state allows the number
 _SEES_NOT = ("blind", "waiting")  # health that has no picture to judge
 
 LET_GO = '"Let it go on"'
@@ -57,6 +60,19 @@ def state_of(level: str, health: str = "", action: str = "") -> str:
     if level == WATCH or health.startswith(("waiting", "doubtful")) or action in HELD:
         return CAREFUL
     return WELL if level == NONE else ""
+
+
+class SteadyState:
+    """The state as it is told: worse at once, better only after CALM_S without anything as bad."""
+
+    def __init__(self) -> None:
+        self._told, self._since_s = "", -math.inf
+
+    def step(self, state: str, now_s: float) -> str:
+        better = state in STATES and self._told in STATES and STATES.index(state) < STATES.index(self._told)
+        if not better or now_s - self._since_s >= CALM_S:
+            self._told, self._since_s = state, now_s
+        return self._told
 
 
 def advice_of(action: str, level: str = NONE) -> str:

@@ -68,6 +68,13 @@ class SignScales:
         middle = float(self.middle[SIGN_NAMES.index(name)])
         return middle if np.isfinite(middle) else None
 
+    def lost_detail(self, sharpness: float | None) -> float:
+        """0..1: how far the picture is blurrier than any nominal one; 1 at three times the way that those go."""
+        place = SIGN_NAMES.index("sharpness")
+        if sharpness is None or not np.isfinite(self.middle[place] - sharpness):
+            return 0.0
+        return float(np.clip(((self.middle[place] - sharpness) / self.below[place] - 1.0) / 2.0, 0.0, 1.0))
+
     def centred(self, signs: np.ndarray, shift: np.ndarray | float = 0.0) -> np.ndarray:
         """(L, S) relative to the nominal middle of today. shift: how far today has moved it."""
         return _with_picture(signs, self.cloud, shift) - self.middle

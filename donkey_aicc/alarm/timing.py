@@ -15,6 +15,7 @@ WAIT_S = 3.0  # for the first sight of a drive: cameras and the scorer's thread 
 
 STILL_S = 0.12  # a braked car whose picture has not changed for so long stands: two pictures of 20 Hz
 CRAWL_HELPS_S = 8.0  # of crawling in danger: five metres, a bend and a straight; what lasts longer is not the place's
+CALM_S = 1.5  # a state in words gets better only after so long: words that flicker cannot be read
 CRAWL_HOLD_S = 1.0  # a crawl outlasts its evidence by so much: a car that hops helps nobody
 
 

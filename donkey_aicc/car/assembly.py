@@ -1,10 +1,12 @@
 """What one start of the car hands from one wiring to the next, and what our parts record."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from donkey_aicc import channels
+from donkey_aicc.alarm.timing import tick_clock
 from donkey_aicc.car.config import AiccConfig
 
 
@@ -32,6 +34,23 @@ class Assembly:
     def web_buttons_inject(self) -> bool:
         """In simulators unless switched off, on a real car only if switched on."""
         return self.simulated if self.config.inject_buttons is None else self.config.inject_buttons
+
+    def part(self, fits: Callable[[Any], bool]) -> Any:
+        """The first part that fits; None without one."""
+        return next((entry["part"] for entry in self.V.parts if fits(entry["part"])), None)
+
+    def part_with(self, name: str) -> Any:
+        """The first part that has a method or property of this name."""
+        return self.part(lambda part: hasattr(part, name))
+
+    @property
+    def in_ticks(self) -> bool:
+        """A drive faster than the clock: its time is counted in ticks."""
+        return self.config.sim and not self.config.scorer_threaded
+
+    def clock(self) -> Callable[[], float]:
+        """Seconds of the drive, for one part that asks once per tick."""
+        return tick_clock(self.cfg.DRIVE_LOOP_HZ) if self.in_ticks else time.monotonic
 
     def tub_channels(self, inputs: Sequence[str], types: Sequence[str]) -> tuple[list[str], list[str]]:
         """The tub's channels and types with ours behind those that are there already."""

@@ -1,7 +1,6 @@
 """The monitor in the drive loop: prediction, confidence, alarm and governor before the drivetrain, scoring behind it."""
 
 import gc
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -44,18 +43,13 @@ def add_intake(car: Assembly, monitor: Monitor | None) -> "FrameIntake | None":
     from donkey_aicc.parts.frame_intake import FrameIntake
 
     config, place = car.config, after_last_image(car.V.parts)
-    intake = FrameIntake(frozen_s=config.frozen_s, tick_s=1.0 / car.cfg.DRIVE_LOOP_HZ if _in_ticks(car) else None)
+    intake = FrameIntake(frozen_s=config.frozen_s, tick_s=1.0 / car.cfg.DRIVE_LOOP_HZ if car.in_ticks else None)
     with inserting_at(car.V, place):
         car.V.add(intake, inputs=[channels.IMAGE, channels.CLEAN_IMAGE], outputs=[channels.FRAME, channels.MODEL_IMAGE])
     for entry in car.V.parts[place:]:
         if isinstance(entry["part"], VisionPilot):
             entry["inputs"] = [channels.MODEL_IMAGE if name == channels.IMAGE else name for name in entry["inputs"]]
     return intake
-
-
-def _in_ticks(car: Assembly) -> bool:
-    """A drive faster than the clock: its time is counted in ticks."""
-    return car.config.sim and not car.config.scorer_threaded
 
 
 def add_judgement(car: Assembly, monitor: Monitor | None, intake: "FrameIntake | None") -> Judgement | None:
@@ -189,12 +183,11 @@ def add_governor(car: Assembly, monitor: Monitor | None) -> None:
             )
         return
     from donkey_aicc.alarm.governor_policy import GovernorPolicy
-    from donkey_aicc.alarm.timing import tick_clock
     from donkey_aicc.parts.safety_governor import SafetyGovernor
 
-    clock = tick_clock(car.cfg.DRIVE_LOOP_HZ) if _in_ticks(car) else time.monotonic
-    brake = brake_of(car)
-    policy = GovernorPolicy(car.config.governor, cruise=alarm.cruise, stop_hazard=alarm.stop_hazard, brake=brake, clock=clock)
+    policy = GovernorPolicy(
+        car.config.governor, cruise=alarm.cruise, stop_hazard=alarm.stop_hazard, brake=brake_of(car), clock=car.clock()
+    )
     governor = SafetyGovernor(policy, alarm.hazard.horizons if alarm.hazard is not None else ())
     inputs = [channels.ALARM, channels.HAZARD, channels.THROTTLE, channels.MODE, channels.HEALTH, channels.FRAME]
     inputs.append(speed_channel(car.V))

@@ -24,6 +24,6 @@ def add_outlook(car: Assembly, monitor: "Monitor | None") -> None:
         return
     from donkey_aicc.parts.driver_outlook import DriverOutlook
 
-    part = DriverOutlook(monitor is not None and on_the_road(monitor.bundle.manifest))
+    part = DriverOutlook(monitor is not None and on_the_road(monitor.bundle.manifest), car.clock())
     car.V.add(part, inputs=READ, outputs=list(OUTLOOK_CHANNELS))
     car.recorded |= OUTLOOK_CHANNELS

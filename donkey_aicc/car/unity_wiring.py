@@ -27,6 +27,16 @@ class UnityProgress:
         return (laps if isinstance(laps, int) else 0) + 1, self._was not in ("none", before)
 
 
+def known_half_width(car: Assembly) -> float | None:
+    """|cte| at which the car has left its lane, in the unit of its cte."""
+    if car.config.sim:
+        from donkey_aicc.simulator.tracks import make_track
+
+        return float(make_track(car.config.sim_track).half_width_m)
+    scene = scene_of_env(str(getattr(car.cfg, "DONKEY_GYM_ENV_NAME", ""))) if getattr(car.cfg, "DONKEY_GYM", False) else ""
+    return car.config.lane_half_width or (SCENES[scene].half_width if scene else None)
+
+
 def add_unity(car: Assembly) -> None:
     """Laps and hits into the loop, and into the tub's metadata its scene and its lane's width."""
     notes = {}
@@ -42,7 +52,7 @@ def add_unity(car: Assembly) -> None:
         env = str(getattr(car.cfg, "DONKEY_GYM_ENV_NAME", ""))
         scene = scene_of_env(env)
         notes[SCENE] = scene
-        half_width = car.config.lane_half_width or (SCENES[scene].half_width if scene else None)
+        half_width = known_half_width(car)
         if half_width is None:
             car.said.append(f"no departures known: the lane of {scene or env} needs AICC_LANE_HALF_WIDTH")
         if not getattr(car.cfg, "SIM_RECORD_LOCATION", False):

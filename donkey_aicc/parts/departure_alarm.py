@@ -64,12 +64,15 @@ class DepartureAlarm:
             self._keep()
         return list(reading.hazard), reading.level, reading.reason
 
-    def false_alarm(self) -> None:
+    def false_alarm(self) -> str:
         """The driver says that there was nothing: the alarm becomes a little calmer and the level ends."""
         level = self._stream.policy.false_alarm()
-        if level != NONE:
-            logger.info("false alarm (%s) noted; %s begins at %.2f now", level, level, self._stream.policy.threshold(level))
-            self._keep()
+        if level == NONE:
+            raise AiccError("there was no alarm just now: nothing was changed")
+        said = f"false alarm noted: {level} begins at {self._stream.policy.threshold(level):.2f} of its range now"
+        logger.info(said)
+        self._keep()
+        return said
 
     @property
     def today(self) -> str:

@@ -1,10 +1,12 @@
 """DriverOutlook: what the driver is told every tick, as a number and in words, and a line in the log when the state changes."""
 
 import logging
+import time
+from collections.abc import Callable
 from typing import Any
 
 from donkey_aicc.alarm.alarm_policy import NONE
-from donkey_aicc.alarm.outlook import BAD, BLIND, advice_of, outlook_now, state_of
+from donkey_aicc.alarm.outlook import BAD, BLIND, LEVELS_OF, SteadyState, advice_of, outlook_now, state_of
 
 logger = logging.getLogger(__name__)
 
@@ -17,9 +19,10 @@ class DriverOutlook:
     on_the_road: the confidence itself says whether the car stays in its lane.
     """
 
-    def __init__(self, on_the_road: bool) -> None:
-        self._on_the_road = on_the_road
-        self._said = ""
+    def __init__(self, on_the_road: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        """clock: the drive's seconds; called once per tick."""
+        self._on_the_road, self._clock = on_the_road, clock
+        self.shutdown()
 
     def run(
         self, alarm: Any, reason: Any, hazard: Any, confidence: Any = None, health: Any = None, action: Any = None
@@ -28,8 +31,8 @@ class DriverOutlook:
         try:
             level, seen, done = (value if isinstance(value, str) else "" for value in (alarm, health, action))
             by_confidence = confidence if self._on_the_road and not hazard else None
-            stays = outlook_now(level, seen, hazard, by_confidence)
-            state, advice = state_of(level, seen, done), advice_of(done, level)
+            state, advice = self._state.step(state_of(level, seen, done), self._clock()), advice_of(done, level)
+            stays = outlook_now(LEVELS_OF.get(state, level), seen, hazard, by_confidence)
             self._tell(state, reason if level != NONE else seen.removeprefix(OK) or advice)
             return stays, state, advice
         except Exception:  # an exception here would stop the car
@@ -44,4 +47,4 @@ class DriverOutlook:
 
     def shutdown(self) -> None:
         """The next drive begins with nothing said."""
-        self._said = ""
+        self._said, self._state = "", SteadyState()

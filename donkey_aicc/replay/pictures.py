@@ -11,6 +11,7 @@ from donkey_aicc.tubs.image_file import JPEG_START, OK, decode_image_file, is_tr
 from donkey_aicc.untrusted import read_bounded
 
 if TYPE_CHECKING:
+    from donkey_aicc.alarm.sign_scales import SignScales
     from donkey_aicc.nets.bundle import Bundle
 
 LARGEST_FILE = 16 << 20
@@ -62,8 +63,8 @@ def _decoded(data: bytes) -> np.ndarray | None:
 class Heat:
     """Where a frame cannot be rebuilt, against how well nominal frames can."""
 
-    def __init__(self, bundle: "Bundle", nominal_error: float) -> None:
-        self._bundle, self._nominal = bundle, nominal_error
+    def __init__(self, bundle: "Bundle", nominal_error: float, scales: "SignScales | None" = None) -> None:
+        self._bundle, self._nominal, self._scales = bundle, nominal_error, scales
 
     @classmethod
     def of(cls, bundle: "Bundle") -> "Heat | None":
@@ -72,17 +73,20 @@ class Heat:
 
         if not bundle.calibrator_path.is_file():
             return None
-        statistics = load_calibrator(bundle).statistics
-        return None if statistics is None else cls(bundle, statistics.rho_raw.mu)
+        calibrator = load_calibrator(bundle)
+        scales = None if calibrator.alarm is None else calibrator.alarm.scales
+        return None if calibrator.statistics is None else cls(bundle, calibrator.statistics.rho_raw.mu, scales)
 
     def of_row(self, run: Run, row: int) -> str | None:
         """As the cockpit's camera takes it; None where the record has no readable picture."""
         from donkey_aicc.nets.preprocess import images_to_array
+        from donkey_aicc.scoring.frame_stats import FRAME_STATS, FrameStats
         from donkey_aicc.web.cockpit_exchange import heat_of
 
         image = decode_image_file(run.image_paths[row])
         if image.status != OK or image.pixels is None:
             return None
         given = images_to_array(image.pixels[None])
-        error = np.square(self._bundle.decode(self._bundle.encode(given)) - given)[0]
-        return heat_of(error, self._nominal)
+        error = np.square(self._bundle.decode(self._bundle.encode(given)) - given)
+        sharpness = FrameStats().update(given, error.mean(axis=(1, 2, 3)))[0, FRAME_STATS.index("sharpness")]
+        return heat_of(error[0], self._nominal, 0.0 if self._scales is None else self._scales.lost_detail(sharpness))

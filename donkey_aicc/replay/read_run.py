@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc import channels
+from donkey_aicc.alarm.outlook import state_of
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.preprocess import IMAGE_SIZE
 from donkey_aicc.replay.run import SCORE_COLUMNS, VECTORS, Run
@@ -51,6 +52,9 @@ def read_run(path: str | Path) -> Run:
     columns |= {"steering": commands[:, 0], "throttle": commands[:, 1], "cte": telemetry.cte, "mark": telemetry.marks}
     columns["inject_severity"] = np.where(telemetry.protocol == "", np.nan, telemetry.severity)
     words = {key: _texts(records, SHOWN[key]) for key in TEXTS} | {"inject_protocol": telemetry.protocol}
+    if (words["state"] == "").all():  # recorded where nobody told it
+        said = zip(*(words[name].tolist() for name in ("alarm", "health", "action")), strict=True)
+        words["state"] = np.array([state_of(*each) for each in said], dtype=str)
     times_s = read_times(contents).times_s[live]
     step_s = number(contents.metadata.get("step_s"))
     t, rate_hz = _shown_time(times_s, [record.session for record in records], step_s if step_s > 0 else None)

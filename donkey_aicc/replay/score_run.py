@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from donkey_aicc.alarm.alarm_model import AlarmStream
-from donkey_aicc.alarm.outlook import outlook, state_of
+from donkey_aicc.alarm.outlook import LEVELS_OF, SteadyState, outlook, state_of
 from donkey_aicc.alarm.signs import table_signs
 from donkey_aicc.calibration.past_faults import scores_without_past
 from donkey_aicc.errors import AiccError
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
 
 
-def alarm_again(table: ScoreTable, calibrator: "Calibrator") -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def alarm_again(
+    table: ScoreTable, calibrator: "Calibrator", rate_hz: float = 20.0
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Number columns (hazard, stays) and word columns (alarm, reason, state, today) of the rows; empty without an alarm."""
     if calibrator.alarm is None or calibrator.statistics is None:
         return {}, {}
@@ -35,6 +37,7 @@ def alarm_again(table: ScoreTable, calibrator: "Calibrator") -> tuple[dict[str, 
     stream = AlarmStream(calibrator.alarm, horizons)
     hazard = np.full((len(table), len(horizons)), np.nan)
     alarm, reason, today = np.full(len(table), "", dtype="U8"), [""] * len(table), [""] * len(table)
+    state, steady = np.full(len(table), "", dtype="U16"), SteadyState()
     for name in table.sequences():
         stream.reset()
         for row in np.flatnonzero(table.sequence == name):
@@ -42,13 +45,18 @@ def alarm_again(table: ScoreTable, calibrator: "Calibrator") -> tuple[dict[str, 
             p, doubt = (table.p_tta[row], None if spread is None else float(spread[row])) if known else (None, None)
             reading = stream.step(signs[row], p, doubt)
             alarm[row], reason[row] = reading.level, reading.reason
+            state[row] = steady.step(state_of(reading.level), row / rate_hz)
             today[row] = "" if stream.day is None else stream.day.statement()
             if len(reading.hazard) == len(horizons):
                 hazard[row] = reading.hazard
-    stays = {} if calibrator.alarm.hazard is None else {"stays": outlook(alarm, hazard, None)}
-    state = np.array([state_of(level) for level in alarm])
+    stays = {} if calibrator.alarm.hazard is None else {"stays": outlook(allowed(state), hazard, None)}
     words = {"alarm": alarm, "reason": np.array(reason), "state": state, "today": np.array(today)}
     return {"hazard": hazard} | stays, words
+
+
+def allowed(states: np.ndarray) -> np.ndarray:
+    """(N,) told states -> the levels by which the number is bounded."""
+    return np.array([LEVELS_OF.get(state, "") for state in states])
 
 
 SHOWN = ("rho", "delta", "hindsight", "rho_z", "delta_z")
@@ -80,12 +88,12 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, g
     words: dict[str, np.ndarray] = {}
     if bundle.calibrator_path.is_file():
         calibrator = load_calibrator(bundle, grade)
-        hazard, words = alarm_again(table, calibrator)
+        hazard, words = alarm_again(table, calibrator, run.rate_hz)
         columns |= confidence_again(table, calibrator) | hazard
         today = words.pop("today", np.full(len(table), ""))
         status = np.where((today != "") & (status == "ok"), today, status)
         if "alarm" in words and "stays" not in columns and bundle.manifest.tau is None and "confidence" in columns:
-            columns["stays"] = outlook(words["alarm"], None, columns["confidence"])  # its labels mean "on the road"
+            columns["stays"] = outlook(allowed(words["state"]), None, columns["confidence"])  # its labels mean "on the road"
     else:
         notes.append(f"bundle {bundle.path.name} has no calibrator: no confidence, rho or delta; make one: donkey-aicc calibrate")
         status = np.where(table.valid, "no calibrator", status)

@@ -122,6 +122,17 @@ def qr_code(link: str) -> str:
     return code.getvalue()
 
 
+def qr_picture(link: str) -> bytes:
+    """SVG, dark on light whatever the page's colours are: cameras want it so."""
+    import io
+
+    import segno
+
+    code = io.BytesIO()
+    segno.make(link, error="l", micro=False).save(code, kind="svg", scale=8, border=2, dark="#000", light="#fff")
+    return code.getvalue()
+
+
 LARGEST_REQUEST = 2_000_000  # bytes
 LARGEST_HEADER = 16_384
 MOST_CONNECTIONS = 32

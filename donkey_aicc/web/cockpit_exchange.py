@@ -9,6 +9,7 @@ import base64
 import json
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 
 from donkey_aicc import channels
 from donkey_aicc.errors import AiccError
+from donkey_aicc.web.ride_book import RideBook
 
 # Key in the page's messages -> donkeycar channel. Channels that a car does not have stay None and are not shown.
 SHOWN = {
@@ -59,6 +61,13 @@ SHOWN = {
 }
 
 
+_PLACES = {name: place for place, name in enumerate(SHOWN)}
+_BOOKED = [_PLACES[name] for name in ("lap", "cte", "hit", "mark")]
+HISTORY = ("rho", "delta", "confidence", "stays", "throttle", "state", "inject_protocol", "inject_severity", "x", "y", "hit")
+_REMEMBERED = [_PLACES[name] for name in HISTORY]
+HISTORY_S, HISTORY_STEP_S = 30.0, 0.2
+
+
 @dataclass(frozen=True)
 class Tick:
     """What the channels held in one tick; `values` in the order of SHOWN."""
@@ -76,15 +85,31 @@ class CockpitFeed:
 
     inputs = tuple(SHOWN.values())
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, half_width: float | None = None, step_s: float | None = None
+    ) -> None:
+        """half_width: of the lane. step_s: that a tick stands for, where the drive does not follow the clock."""
+        self._clock, self._step_s = clock, step_s
         self._number = 0
         self.latest: Tick | None = None
+        self.book = RideBook(half_width)
+        self._past: deque[Tick] = deque(maxlen=round(HISTORY_S / HISTORY_STEP_S))  # for whoever opens the page late
 
     def run(self, *values: Any) -> None:
         """Never raises, copies nothing."""
         self._number += 1
-        self.latest = Tick(self._number, self._clock(), values)
+        self.latest = tick = Tick(self._number, self._clock(), values)
+        self.book.note(tick.number * self._step_s if self._step_s else tick.time_s, *(values[place] for place in _BOOKED))
+        if not self._past or tick.time_s - self._past[-1].time_s >= HISTORY_STEP_S:
+            self._past.append(Tick(tick.number, tick.time_s, [values[place] for place in _REMEMBERED]))
+
+    def history(self) -> list[dict[str, Any]]:
+        """The last seconds as messages, with what the strips and the map show; called in another thread."""
+        return [
+            {"tick": tick.number, "t": plain(tick.time_s)}
+            | {name: shown for name, each in zip(HISTORY, tick.values, strict=True) if (shown := plain(each)) is not None}
+            for tick in tuple(self._past)
+        ]
 
     def age_s(self) -> float | None:
         """Seconds since the last tick; None before the first."""
@@ -142,15 +167,17 @@ def jpeg_of(image: Any) -> bytes:
     return b""
 
 
-def heat_of(squared_error: np.ndarray, nominal_error: float) -> str:
+def heat_of(squared_error: np.ndarray, nominal_error: float, lost_detail: float = 0.0) -> str:
     """Where the picture cannot be rebuilt: (C, H, W) squared error -> base64 of HEAT_SIDE x HEAT_SIDE bytes, row by row.
 
-    0: at most USUAL_TIMES the mean error of nominal frames. 255: ten times that, or more; logarithmic in between.
+    128: at most USUAL_TIMES the mean error of nominal frames; 255: ten times that, or more; logarithmic in between. Below 128:
+    lost_detail, 0..1, by how much the picture is blurrier than nominal; a blurry one is easily rebuilt, and would show nothing.
     """
     per_pixel = np.asarray(squared_error, np.float32).mean(axis=0)
     coarse = cv2.resize(per_pixel, (HEAT_SIDE, HEAT_SIDE), interpolation=cv2.INTER_AREA)
-    times = np.log10(np.maximum(coarse / (USUAL_TIMES * max(nominal_error, 1e-9)), 1.0))
-    return base64.b64encode(np.clip(255.0 * np.nan_to_num(times), 0, 255).round().astype(np.uint8).tobytes()).decode()
+    times = np.nan_to_num(np.log10(np.maximum(coarse / (USUAL_TIMES * max(nominal_error, 1e-9)), 1.0)))
+    shown = np.where(times > 0.0, 128.0 + 127.0 * times, 128.0 - 128.0 * lost_detail)
+    return base64.b64encode(np.clip(shown, 0, 255).round().astype(np.uint8).tobytes()).decode()
 
 
 # What was asked -> one line for the person who pressed; AiccError says why not.

@@ -11,7 +11,7 @@ from tornado.web import Application, RedirectHandler, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.web.access import BY_TOKEN, RateLimit, same_origin
+from donkey_aicc.web.access import BY_TOKEN, RateLimit, qr_picture, same_origin
 from donkey_aicc.web.cockpit_exchange import Controls
 from donkey_aicc.web.cockpit_hub import CockpitHub
 from donkey_aicc.web.page_server import SECURE_HEADERS, OwnFiles
@@ -25,6 +25,9 @@ MOST_WRONG = 3  # tokens of one connection
 HELLO_S = 10.0  # to show the token when viewing needs it
 POLICY = 1008  # close code: against the rules
 TOO_MANY_VIEWERS = 4001
+# Needs no token: whoever sees the car may stop it, because the one who sees the danger is seldom the one with the token, and a
+# car that stands harms nobody. Only the token makes it drive again.
+FOR_EVERYBODY = "halt"
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +47,14 @@ class _Index(_Ours):
 
 class _File(_Ours, OwnFiles):
     pass
+
+
+class _Code(_Ours):
+    """The link to look, for a class to scan; the token is not in it."""
+
+    def get(self) -> None:
+        self.set_header("Content-Type", "image/svg+xml")
+        self.finish(qr_picture(f"{self.request.protocol}://{self.request.host}/aicc"))
 
 
 class CockpitSocket(WebSocketHandler):
@@ -84,7 +95,7 @@ class CockpitSocket(WebSocketHandler):
             self.close(TOO_MANY_VIEWERS, "too many viewers")
             return
         self._sees = True
-        self._say({"about": {**self.hub.about, "may_control": self.may_control}})
+        self._say({"about": {**self.hub.about, "may_control": self.may_control}, "history": self.hub.feed.history()})
 
     def on_message(self, message: str | bytes) -> None:
         try:
@@ -105,9 +116,9 @@ class CockpitSocket(WebSocketHandler):
             self._do(given)
 
     def _over_the_limit(self, given: dict[str, Any]) -> None:
-        """Answered no more: answers cost, too. Only the button that ends every fault is never too much for who may press it."""
+        """Answered no more: answers cost, too. Only what stops the car or every fault is never too much for who may press it."""
         self._dropped += 1
-        if self.may_control and given.get("do") == "stop":
+        if given.get("do") == FOR_EVERYBODY or (self.may_control and given.get("do") == "stop"):
             self._do(given)
         elif self._dropped == 1:
             self._reply(given, False, "too many messages; wait a second")
@@ -126,7 +137,7 @@ class CockpitSocket(WebSocketHandler):
         self._say({"may_control": True})
 
     def _do(self, given: dict[str, Any]) -> None:
-        if not self.may_control:
+        if not self.may_control and not (self._sees and given["do"] == FOR_EVERYBODY):
             self._reply(given, False, "only whoever has the token may do this")
             return
         try:
@@ -175,6 +186,7 @@ def add_cockpit_handlers(app: Application, hub: CockpitHub, controls: Controls) 
             (r"/aicc", RedirectHandler, {"url": "/aicc/", "permanent": False}),
             (r"/aicc/socket", CockpitSocket, shared),
             (r"/aicc/look/(.*)", _File, {"path": str(LOOK)}),
+            (r"/aicc/link.svg", _Code),
             (r"/aicc/", _Index),
             (r"/aicc/(.*)", _File, {"path": str(FOLDER)}),
         ],

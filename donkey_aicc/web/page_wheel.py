@@ -1,4 +1,4 @@
-"""Steering from the cockpit: whoever holds the page's wheel drives, and silence lets go of it."""
+"""Driving from the cockpit: whoever holds the page's wheel drives, silence lets go of it, anybody who looks can stop the car."""
 
 import math
 import time
@@ -44,6 +44,36 @@ class PageWheel:
 
     def shutdown(self) -> None:
         self.let_go()
+
+
+class PageHalt:
+    """Donkeycar part before the drivetrain: (throttle, mode, the user's throttle) -> throttle; 0 after the page stopped the car.
+
+    It lets go after a second in which a person has the wheel and the foot off: what comes after that is meant. Whoever holds a
+    wheel or a stick in that moment lets it rest first.
+    """
+
+    LEAST_S = 1.0
+    REST = 0.05  # of the throttle: a stick never rests at zero
+
+    def __init__(self, app: Any, clock: Callable[[], float] = time.monotonic) -> None:
+        self._app, self._clock, self._until = app, clock, -math.inf
+        self.halted = False
+
+    def halt(self) -> None:
+        self.halted, self._until = True, self._clock() + self.LEAST_S
+        self._app.mode = self._app.mode_latch = "user"
+        self._app.angle = self._app.throttle = 0.0
+
+    def run(self, throttle: Any, mode: Any, by_user: Any) -> Any:
+        if not self.halted:
+            return throttle
+        rests = mode == "user" and isinstance(by_user, int | float) and abs(by_user) <= self.REST
+        self.halted = not (rests and self._clock() >= self._until)
+        return 0.0
+
+    def shutdown(self) -> None:
+        self.halted = False
 
 
 def _share(given: Mapping[str, Any], name: str) -> float:

@@ -33,7 +33,7 @@ def test_the_page_fits_every_screen_and_asks_nobody_else(browser, drive, size):
     tab = Tab(browser, size, "dark" if size == "projector" else "light")
     with served(drive) as address:
         tab.page.goto(f"{address}#token={TOKEN}")
-        tab.until(f"{LIVE} && document.getElementById('times').children.length")
+        tab.until(f"{LIVE} && document.getElementById('gauges').children.length")
         width, content, height, tall = tab.page.evaluate(
             "[innerWidth, document.documentElement.scrollWidth, innerHeight, document.documentElement.scrollHeight]"
         )
@@ -41,8 +41,10 @@ def test_the_page_fits_every_screen_and_asks_nobody_else(browser, drive, size):
         assert size not in ("laptop", "projector") or tall <= height + 1  # a lecture hall cannot scroll
         assert tab.page.evaluate(OVERFLOWING) == []
         assert "Danger" in tab.text("#dial") and ALARMS["danger"] in tab.text("#dial")
-        stop = tab.page.locator("#stop").bounding_box()
-        assert stop["y"] + stop["height"] <= height and stop["width"] > 0.9 * width
+        boxes = {name: tab.page.locator(name).bounding_box() for name in ("#start", "#stop", "#halt", "#dial")}
+        assert all(box["y"] + box["height"] <= height + 1 for box in boxes.values())  # nobody scrolls in an emergency
+        areas = {name: box["width"] * box["height"] for name, box in boxes.items()}
+        assert areas["#halt"] > 1.5 * areas["#stop"] > 0
     assert tab.complaints == []
     outside = [url for url in tab.asked if urlsplit(url).scheme not in ("blob", "data") and urlsplit(url).hostname != "localhost"]
     assert len(tab.asked) > 10 and outside == []
@@ -71,8 +73,8 @@ def test_space_and_escape_stop_wherever_the_focus_is(drive, cockpit):
     cockpit.page.locator("#protocol").focus()
     cockpit.page.keyboard.press("Escape")
     wait_until(cockpit, lambda: len(drive.asked) == 2)
-    assert [given["do"] for given in drive.asked] == ["stop", "stop"]
-    cockpit.until("document.getElementById('reply').textContent === 'stop done'")
+    assert [given["do"] for given in drive.asked] == ["halt", "halt"]
+    cockpit.until("document.getElementById('reply').textContent === 'halt done'")
 
 
 def test_marks_only_while_the_button_is_held(drive, cockpit):
@@ -92,7 +94,9 @@ def test_without_the_token_one_looks_only(drive, tab):
         tab.until(LIVE)
         assert tab.page.locator("#start").is_disabled()
         tab.page.keyboard.press("Escape")
-        tab.until("document.getElementById('reply').textContent.includes('token')")
+        tab.until("document.getElementById('reply').textContent === 'halt done'")  # whoever sees the danger may stop the car
+        assert [given["do"] for given in drive.asked] == ["halt"] and tab.page.locator("#stop").is_disabled()
+        drive.asked.clear()
         tab.page.fill("#token", TOKEN)
         tab.page.keyboard.press("Enter")
         tab.until("!document.getElementById('start').disabled")
@@ -128,9 +132,74 @@ def test_axe_finds_no_accessibility_fault(browser, drive, size, theme, alarm):
     tab = Tab(browser, size, theme)
     with served(drive) as address:
         tab.page.goto(f"{address}#token={TOKEN}")
-        tab.until(f"{LIVE} && document.getElementById('times').children.length")
+        tab.until(f"{LIVE} && document.getElementById('gauges').children.length")
         assert tab.accessibility_faults() == []
         drive.end()
         tab.until("!document.getElementById('old').hidden")
         assert [fault for fault in tab.accessibility_faults() if fault[0] == "critical"] == []
     tab.close()
+
+
+@pytest.mark.parametrize(("size", "px"), [("projector", 150), ("laptop", 110), ("phone", 60), ("phone_side", 50)])
+def test_the_full_screen_view_is_read_from_afar_and_keeps_the_red_button(browser, drive, size, px):
+    drive.alarm = "danger"
+    tab = Tab(browser, size)
+    with served(drive) as address:
+        tab.page.goto(f"{address}#token={TOKEN}")
+        tab.until(f"{LIVE} && document.getElementById('gauges').children.length")
+        tab.page.click("#big")
+        tab.until("document.getElementById('now').checkVisibility() === false")
+        size_of = "parseFloat(getComputedStyle(document.querySelector('.dial-number')).fontSize)"
+        tab.until(f"{size_of} >= {px}")
+        assert tab.page.evaluate("document.documentElement.scrollHeight") <= tab.page.evaluate("innerHeight") + 2
+        assert tab.page.locator("#halt").is_visible() and tab.page.locator("#start").is_visible()
+        tab.page.click("#big")
+        tab.until("document.getElementById('now').checkVisibility()")
+    tab.close()
+
+
+def test_who_opens_the_page_late_sees_what_was(drive, tab):
+    with served(drive) as address:
+        tab.page.wait_for_timeout(2500)
+        tab.page.goto(address)
+        tab.until(LIVE)
+    history = drive.feed.history()
+    assert len(history) > 8 and history[0]["tick"] == 1 and {"t", "stays", "state", "throttle"} <= set(history[0])
+
+
+def test_danger_sounds_and_shakes_only_after_a_touch_and_not_when_muted(browser, drive):
+    tab = Tab(browser, "phone")
+    heard = "window.AudioContext = undefined; window.rung = 0; navigator.vibrate = () => { window.rung += 1; return true; };"
+    tab.page.add_init_script(heard)
+    drive.alarm = "danger"
+    with served(drive) as address:
+        tab.page.goto(f"{address}#token={TOKEN}")
+        tab.until(f"{LIVE} && document.querySelector('#dial').dataset.state === 'danger'")
+        tab.page.wait_for_timeout(500)
+        assert tab.page.evaluate("window.rung") == 0 and tab.text("#sound") == "Sound: tap"
+        tab.page.click("#sound")  # the first touch unlocks, it does not mute
+        tab.until("window.rung === 1")
+        assert tab.text("#sound") == "Sound on"
+        tab.page.click("#sound")
+        assert tab.text("#sound") == "Sound off"
+        tab.page.wait_for_timeout(3500)
+        assert tab.page.evaluate("window.rung") == 1
+    tab.close()
+
+
+def test_the_link_to_look_is_a_code_to_scan_without_the_token(cockpit):
+    cockpit.page.click("#share-open")
+    cockpit.until("document.querySelector('#share img').complete && document.querySelector('#share img').naturalWidth > 100")
+    assert cockpit.text("#share-address").endswith("/aicc") and TOKEN not in cockpit.text("#share")
+    cockpit.page.keyboard.press("Escape")
+    cockpit.until("!document.getElementById('share').open")
+
+
+def test_a_held_car_says_so_and_offers_to_let_it_go_on(drive, cockpit):
+    assert cockpit.page.locator("#confirm").is_hidden()
+    drive.held = ("stopped", 'The governor holds the car, and the reason is gone: press "Let it go on".')
+    cockpit.until("document.querySelector('#confirm').checkVisibility()")
+    assert "Let it go on" in cockpit.text("#dial") and "All well" not in cockpit.text("#dial")
+    cockpit.page.click("#confirm")
+    wait_until(cockpit, lambda: drive.asked)
+    assert drive.asked[-1]["do"] == "confirm"

@@ -6,7 +6,7 @@ import pytest
 from donkeycar.parts.web_controller.web import LocalWebController
 from donkeycar.vehicle import Vehicle
 
-from donkey_aicc.car import cockpit_wiring, generation
+from donkey_aicc.car import cockpit_actions, generation
 from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.web.page_wheel import PageWheel
@@ -48,4 +48,4 @@ def test_the_page_offers_its_wheel_only_where_it_would_be_heard(reads, offered):
     page = LocalWebController(port=0)
     car.V.add(page, outputs=["user/steering", "user/throttle"])
     car.V.add(Throttle(), inputs=list(reads), outputs=["user/throttle"])  # a game controller, or a filter
-    assert bool(cockpit_wiring._steering(car, page, PageWheel(page))) is offered
+    assert bool(cockpit_actions.steering_action(car, page, PageWheel(page))) is offered

@@ -108,7 +108,7 @@ function draw() {
   if (!drawn) overview();
 }
 
-// The whole drive in one strip each: confidence, injected faults shaded, a tick for every event.
+// The whole drive in one strip each: the dial, injected faults shaded, a tick for every event.
 function overview() {
   const paper = prepare($("overview"));
   if (!paper) return;
@@ -127,7 +127,7 @@ function overview() {
     g.beginPath();
     let drawing = false;
     for (let row = 0; row < series.length; row += every) {
-      const moment = series.moments[row], value = moment.confidence?.[view.index] ?? (known(moment.rho) ? 1 - moment.rho : NaN);
+      const moment = series.moments[row], value = moment.stays?.[view.index] ?? moment.confidence?.[view.index] ?? (known(moment.rho) ? 1 - moment.rho : NaN);
       if (!known(value)) { drawing = false; continue; }
       const place = [x(moment.t), top + 10 + (1 - value) * (tall - 16)];
       drawing ? g.lineTo(...place) : g.moveTo(...place);

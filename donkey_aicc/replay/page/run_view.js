@@ -5,7 +5,7 @@ import { Horizons } from "./look/horizons.js";
 import { Traces, usualRows } from "./look/traces.js";
 import { TrackMap } from "./look/track_map.js";
 import { drawFeatures } from "./look/bars.js";
-import { aheadWords, facts, governor, place, speakTraces } from "./look/facts.js";
+import { facts, governor, place, secondsWords, speakTraces } from "./look/facts.js";
 import { known } from "./look/canvas.js";
 import { Series } from "./series.js";
 
@@ -25,7 +25,7 @@ export class RunView {
     const find = (name) => this.root.querySelector(name);
     this.find = find;
     this.camera = new Camera(find(".frame"), find(".heat"), find(".heat-key"));
-    this.dial = new Dial(find(".dial"), packed.words.alarm ? "No alarm" : "No alarm recorded");
+    this.dial = new Dial(find(".dial"), packed.words.state ? "Not known" : "No alarm recorded");
     this.traces = new Traces(find(".traces"), usualRows(() => this.index));
     this.horizons = new Horizons(find(".horizons"), find(".legend"));
     this.map = new TrackMap(find(".map"));
@@ -44,7 +44,7 @@ export class RunView {
     find(".title").textContent = packed.name;
     if (packed.run) for (const part of this.root.querySelectorAll("section")) part.ariaLabel += ", second drive";
     find(".title").append(Object.assign(document.createElement("small"), { className: "quiet", textContent: [packed.scores_from && `scores ${packed.scores_from}`, ...packed.notes].filter(Boolean).join(" · ") }));
-    find(".horizon").replaceChildren(...packed.horizons.map((k, i) => new Option(this.aheadWords(k), i, false, i === this.index)));
+    find(".horizon").replaceChildren(...packed.horizons.map((k, i) => new Option(this.lastsWords(k), i, false, i === this.index)));
     find(".ahead").hidden = !packed.horizons.length;
     find(".features-card").hidden = !packed.features.length;
     find(".map-card").hidden = !(this.series.has("x") && this.series.has("y"));
@@ -68,15 +68,15 @@ export class RunView {
     return box;
   }
 
-  aheadWords(steps) {
-    return aheadWords(steps, this.series.rate_hz);
+  lastsWords(steps) {
+    return secondsWords(steps, this.series.rate_hz);
   }
 
   // Draws the moment at t; span_s: how much time the strips show, 0 the whole drive.
   show(t, span_s) {
     const series = this.series, row = series.row(t), moment = series.moments[row], steps = series.horizons;
     this.ask(row);
-    this.dial.show(moment, this.index, steps.length ? this.aheadWords(steps[this.index]) : "", series.about.safe);
+    this.dial.show(moment, this.index, steps.length ? this.lastsWords(steps[this.index]) : "", { beside: series.about.safe, no_dial: series.has("stays") ? "" : "no number: this drive holds none; replay --bundle BUNDLE works it out" });
     const [begin, end] = span_s ? [t - span_s / 2, t + span_s / 2] : [0, series.end];
     this.traces.draw(series.between(begin, end), begin, end, moment);
     this.horizons.draw(moment, steps, series.rate_hz, this.index);
@@ -89,7 +89,7 @@ export class RunView {
   facts(row, moment) {
     facts(this.find(".facts"), [
       ["record", this.series.index[row]], ["driver", { user: "a person", local: "pilot", local_angle: "pilot steers" }[moment.mode] || moment.mode],
-      ["steering", number(moment.steering)], ["throttle", number(moment.throttle)],
+      ["steering", number(moment.steering)], ["throttle", number(moment.throttle)], ["speed", known(moment.speed) ? `${moment.speed.toFixed(2)} m/s` : null],
       ["fault", moment.inject_protocol ? `${moment.inject_protocol}:${moment.inject_severity}` : null, true], governor(moment),
       ["scores", known(moment.scores_age_s) ? `${moment.scores_age_s.toFixed(2)} s old` : null], ["grade", moment.grade],
       ...place(moment, this.series.about.track?.half_width_m), ["marked", moment.mark ? "unsafe" : null, true],

@@ -12,9 +12,10 @@ export class Pad {
     this.onclick($("start"), () => ({ do: "inject", protocol: $("protocol").value, severity: Number($("severity").value) }));
     this.onclick($("false-alarm"), () => ({ do: "false_alarm" }));
     this.onclick($("lap-was-normal"), () => ({ do: "lap_was_normal" }));
-    this.onclick($("confirm"), () => ({ do: "confirm" }));
+    this.onclick($("confirm"), () => (this.waiting ? { do: "governor", mode: "advise" } : { do: "confirm" }));
+    this.onclick($("stop"), () => ({ do: "stop" }));
     $("governor").addEventListener("change", () => this.ask({ do: "governor", mode: $("governor").value }));
-    $("stop").addEventListener("click", () => this.stop());
+    $("halt").addEventListener("click", () => this.halt());
     this.holdButton($("mark"));
     addEventListener("keydown", (event) => this.key(event), { capture: true });
   }
@@ -27,11 +28,11 @@ export class Pad {
     if (!this.link.send(message)) this.say("not connected: nothing was sent", false);
   }
 
-  stop() {
-    this.ask({ do: "stop" });
+  halt() {
+    this.ask({ do: "halt" });
   }
 
-  // Above the stop button, where it can be seen wherever one has scrolled to; gone after a while.
+  // In a line of its own beside the red button: seen wherever one has scrolled to, and it covers nothing; gone after a while.
   say(text, good = true) {
     $("reply").textContent = text;
     $("reply").classList.toggle("no", !good);
@@ -39,13 +40,13 @@ export class Pad {
     this.saying = setTimeout(() => { $("reply").textContent = ""; }, good ? 3000 : 8000);
   }
 
-  // Space and Escape end every fault wherever the focus is, except while typing; Enter presses the button in focus.
+  // Space and Escape stop the car wherever the focus is, except while typing; Enter presses the button in focus.
   key(event) {
-    if (event.target.matches?.("input[type=text]")) return;
+    if (event.target.matches?.("input[type=text]") || document.querySelector("dialog[open]")) return;
     if (event.code !== "Space" && event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
-    if (!event.repeat) this.stop();
+    if (!event.repeat) this.halt();
   }
 
   holdButton(button) {
@@ -77,20 +78,20 @@ export class Pad {
   describe(about) {
     const has = (name) => about.actions.includes(name);
     fill($("protocol"), about.protocols);
-    fill($("severity"), about.severities, about.severity, (value) => `severity ${value}`);
+    fill($("severity"), about.severities, about.severity, (value) => `${value} of ${about.severities.at(-1)}`);
     fill($("governor"), about.governor_modes);
-    $("fault-row").hidden = !has("inject");
+    $("faults").hidden = !has("inject");
     $("fault-note").hidden = has("inject");
-    $("stop").hidden = !has("stop");
+    $("halt").hidden = !has("halt");
     $("arm").hidden = about.arm_s === null;
     $("false-alarm").hidden = $("lap-was-normal").hidden = !has("false_alarm");
     $("governor-row").hidden = !has("governor");
-    $("confirm").hidden = !has("confirm");
+    this.may_confirm = has("confirm");
     this.arm_s = about.arm_s;
   }
 
   allow(may) {
-    $("pad").disabled = !may;
+    $("pad").disabled = $("faults").disabled = $("confirm").disabled = !may;
     $("token-form").hidden = may;
   }
 
@@ -102,7 +103,9 @@ export class Pad {
       press($("arm"), injection.armed);
       put($("arm"), injection.armed ? `Armed ${Math.ceil(injection.left_s ?? 0)} s` : "Arm");
     }
-    $("confirm").disabled = moment.action !== "stopped"; // only a stopped car waits for somebody
+    this.waiting = moment.action === "waiting";
+    $("confirm").hidden = !this.may_confirm || !(this.waiting || moment.action === "stopped"); // only a held car waits for somebody
+    put($("confirm"), this.waiting ? "I know: advise for this drive" : "Let it go on");
     if (moment.governor_mode && document.activeElement !== $("governor")) $("governor").value = moment.governor_mode;
   }
 }

@@ -1,4 +1,4 @@
-// Lists of named values with a bar each: dynamics features in nominal standard deviations, times of the parts.
+// Lists of named values with a bar each: dynamics features in nominal standard deviations, steering and throttle.
 import { known } from "./canvas.js";
 
 const WORDS = {
@@ -20,10 +20,12 @@ export function drawFeatures(root, names, values) {
   }));
 }
 
-export function drawTimes(root, parts, budget_ms) {
-  fill(root, (parts || []).map(([name, ms]) => ({
-    name, text: `${ms.toFixed(ms < 100 ? 1 : 0)} ms`, left: 0, width: Math.min(100, 100 * ms / budget_ms), kind: ms > 0.5 * budget_ms ? "watch" : "fine",
-  })));
+// Steering to the left or right, throttle forward or back.
+export function drawGauges(root, moment) {
+  fill(root, ["steering", "throttle"].filter((name) => known(moment[name])).map((name) => {
+    const value = Math.max(-1, Math.min(1, moment[name])), words = name === "throttle" ? ["", "back "] : ["right ", "left "];
+    return { name, text: `${Math.abs(value) < 0.005 ? "" : words[Number(value < 0)]}${Math.abs(value).toFixed(2)}`, left: value < 0 ? 50 + 50 * value : 50, width: 50 * Math.abs(value), kind: "fine", middle: true };
+  }));
 }
 
 function fill(root, rows) {

@@ -17,7 +17,7 @@ export class Camera {
     this.url = url;
   }
 
-  // heat: base64 of 16 x 16 bytes, or null; 0 as usual, 255 forty times the nominal error.
+  // heat: base64 of 16 x 16 bytes, or null; 128 as usual, 255 forty times the nominal error, 0 all detail lost.
   showHeat(heat) {
     const g = this.heat.getContext("2d");
     g.clearRect(0, 0, this.heat.width, this.heat.height);
@@ -25,7 +25,7 @@ export class Camera {
     if (!heat) return;
     const values = Uint8Array.from(atob(heat), (c) => c.charCodeAt(0));
     const picture = new ImageData(SIDE, SIDE);
-    values.forEach((v, i) => picture.data.set([255, Math.max(0, 220 - 0.8 * v), 0, Math.min(150, 0.8 * v)], 4 * i));
+    values.forEach((v, i) => picture.data.set(v < 128 ? [40, 120, 255, 1.1 * (128 - v)] : [255, Math.max(0, 220 - 1.6 * (v - 128)), 0, Math.min(150, 1.6 * (v - 128))], 4 * i));
     this.small.getContext("2d").putImageData(picture, 0, 0);
     g.imageSmoothingEnabled = true;
     g.drawImage(this.small, 0, 0, this.heat.width, this.heat.height);

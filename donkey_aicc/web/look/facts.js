@@ -17,7 +17,7 @@ export function facts(root, pairs) {
   }));
 }
 
-export const aheadWords = (steps, rate_hz) => `${(steps / rate_hz).toFixed(2).replace(/0$/, "")} s ahead`;
+export const secondsWords = (steps, rate_hz) => `${(steps / rate_hz).toFixed(2).replace(/0$/, "")} s`;
 
 export const governor = ({ action }) => ["governor", GOVERNOR[action] ?? action, action && action !== "off" && action !== "full"];
 
@@ -27,12 +27,11 @@ export const place = (moment, half_width_m) => {
   return [
     ["lap", known(moment.lap) ? moment.lap : null],
     ["off centre", known(moment.cte) ? `${(100 * moment.cte).toFixed(0)} cm${out ? ", left the lane" : ""}` : null, out],
-    ["speed", known(moment.speed) ? `${moment.speed.toFixed(2)} m/s` : null],
   ];
 };
 
 // What the strips show, in words for a screen reader.
 export function speakTraces(canvas, moment, index) {
   const number = (value) => (known(value) ? value.toFixed(2) : "not known");
-  canvas.setAttribute("aria-label", `rho ${number(moment.rho)}, delta ${number(moment.delta)}, confidence ${number(moment.confidence?.[index])}, throttle ${number(moment.throttle)}`);
+  canvas.setAttribute("aria-label", `rho ${number(moment.rho)}, delta ${number(moment.delta)}, stays in its lane ${number(moment.stays?.[index])}, throttle ${number(moment.throttle)}`);
 }

@@ -1,11 +1,11 @@
-// Probability of being safe over the time ahead: raw, averaged over views (TTA), calibrated; and the hazard where there is one.
+// Probabilities over the time ahead: that the car stays in its lane; and of holding its line raw, averaged over views (TTA), calibrated.
 import { colours, font, known, prepare, textSize } from "./canvas.js";
 
 export const LINES = [
   { key: "p_safe", name: "raw", colour: "line-4", dash: [2, 4], mark: "square" },
   { key: "p_tta", name: "TTA", colour: "line-1", dash: [8, 4], mark: "triangle" },
-  { key: "confidence", name: "calibrated", colour: "line-3", dash: [], mark: "circle" },
-  { key: "hazard", name: "leaves the lane", colour: "line-2", dash: [10, 3, 2, 3], mark: "cross" },
+  { key: "confidence", name: "calibrated", colour: "line-2", dash: [10, 3, 2, 3], mark: "cross" },
+  { key: "stays", name: "stays in its lane", colour: "line-3", dash: [], mark: "circle" },
 ];
 
 export class Horizons {
@@ -45,7 +45,7 @@ export class Horizons {
       if (!Array.isArray(values)) continue;
       g.strokeStyle = g.fillStyle = colour[name];
       g.setLineDash(dash);
-      g.lineWidth = key === "confidence" ? 3 : 2;
+      g.lineWidth = key === "stays" ? 3 : 2;
       g.beginPath();
       values.forEach((p, i) => known(p) && (i ? g.lineTo(x(horizons[i]), y(p)) : g.moveTo(x(horizons[i]), y(p))));
       g.stroke();

@@ -1,6 +1,7 @@
 // Values over time, one strip each; injected intervals are shaded and named, alarms are a bar along the top.
 // Where there is room, name and value stand beside the strip, to be read from afar; else above it.
 import { colours, font, known, prepare, textSize } from "./canvas.js";
+import { STATES } from "./dial.js";
 
 const BESIDE = 12, IN_LINE = 15, WIDE = 32; // widths in letters' heights
 
@@ -82,10 +83,11 @@ export class Traces {
     if (moments.length) close(moments[moments.length - 1].t);
     let last = null;
     for (const moment of moments) { // the alarms last: they lie over the shade
-      if (last !== null && (moment.alarm === "watch" || moment.alarm === "danger") && moment.t - last < 1) {
-        g.fillStyle = moment.alarm === "danger" ? colour["bad-fill"] : colour.watch;
+      if (last !== null && ["careful", "danger", "blind"].includes(STATES[moment.state]) && moment.t - last < 1) {
+        const bad = STATES[moment.state] !== "careful";
+        g.fillStyle = bad ? colour["bad-fill"] : colour.watch;
         const from = Math.max(x(last), edge);
-        g.fillRect(from, size + 2, Math.max(x(moment.t) - from, 1) + 0.5, moment.alarm === "danger" ? 5 : 3);
+        g.fillRect(from, size + 2, Math.max(x(moment.t) - from, 1) + 0.5, bad ? 5 : 3);
       }
       last = moment.t;
     }
@@ -124,12 +126,12 @@ export function outlined(g, text, x, y, behind) {
   g.fillText(text, x, y);
 }
 
-// The strips that live and replay share; `index` tells which horizon the confidence is read at.
+// The strips that live and replay share; `index` tells which horizon is read.
 export function usualRows(index) {
   return [
     { name: "picture anomaly ρ", of: (m) => m.rho, from: 0, to: 1, colour: "line-1" },
     { name: "dynamics anomaly δ", of: (m) => m.delta, from: 0, to: 1, colour: "line-2" },
-    { name: "confidence", of: (m) => m.confidence?.[index()], from: 0, to: 1, colour: "line-3" },
+    { name: "stays in its lane", of: (m) => m.stays?.[index()], from: 0, to: 1, colour: "line-3" },
     { name: "throttle", of: (m) => m.throttle, from: -1, to: 1, colour: "line-4" },
   ];
 }
