@@ -140,10 +140,21 @@ IDLE_S = 120.0  # a connection without a request
 READ_S = 30.0  # to send a whole request, and to read a whole answer
 
 
-class BoundedServer(HTTPServer):
-    """With too many connections, the address that holds most of them loses its oldest.
+def trust(stream: IOStream) -> None:
+    """Its client has shown the token."""
+    stream.shown_the_token = True  # type: ignore[attr-defined]
 
-    So nobody at one address can keep others out, and a phone whose lines broke gets in again at once.
+
+def is_trusted(stream: IOStream) -> bool:
+    """Whether `trust` was called with it."""
+    return hasattr(stream, "shown_the_token")
+
+
+class BoundedServer(HTTPServer):
+    """With too many connections, the address that holds most of them loses its oldest, trusted ones last.
+
+    So nobody at one address can keep others out, a phone whose lines broke gets in again at once, and whoever has shown the token
+    is not pushed out by strangers who share an address with him.
     """
 
     most_connections = MOST_CONNECTIONS
@@ -154,7 +165,7 @@ class BoundedServer(HTTPServer):
         held[stream] = address[0] if isinstance(address, tuple) else address
         while len(held) > self.most_connections:
             loudest = Counter(held.values()).most_common(1)[0][0]
-            oldest = next(each for each, place in held.items() if place == loudest)
+            oldest = min((each for each, place in held.items() if place == loudest), key=is_trusted)
             del held[oldest]
             oldest.close()
         self._held = held

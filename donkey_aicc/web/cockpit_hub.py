@@ -61,9 +61,13 @@ class CockpitHub:
         return any(viewer.may_control for viewer in tuple(self._viewers))
 
     def join(self, viewer: Viewer) -> bool:
-        """False when there are too many already."""
+        """False when there are too many already. Whoever may control takes the place of the oldest who only looks."""
         if len(self._viewers) >= MOST_VIEWERS:
-            return False
+            guest = next((each for each in self._viewers if not each.may_control), None)
+            if guest is None or not viewer.may_control:
+                return False
+            self.leave(guest)
+            guest.leave()
         self._viewers[viewer] = (None, self._clock())
         if self._pump is None or self._pump.done():
             self._pump = asyncio.get_running_loop().create_task(self._run())

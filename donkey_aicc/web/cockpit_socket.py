@@ -11,7 +11,7 @@ from tornado.web import Application, RedirectHandler, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.web.access import BY_TOKEN, RateLimit, qr_picture, same_origin
+from donkey_aicc.web.access import BY_TOKEN, RateLimit, qr_picture, same_origin, trust
 from donkey_aicc.web.cockpit_exchange import Controls
 from donkey_aicc.web.cockpit_hub import CockpitHub
 from donkey_aicc.web.page_server import SECURE_HEADERS, OwnFiles
@@ -23,6 +23,7 @@ PER_S, BURST = 20.0, 40.0
 MOST_DROPPED = 200  # messages beyond that
 MOST_WRONG = 3  # tokens of one connection
 HELLO_S = 10.0  # to show the token when viewing needs it
+FULL_S = 2.0  # or when there are too many viewers
 POLICY = 1008  # close code: against the rules
 TOO_MANY_VIEWERS = 4001
 # Needs no token: whoever sees the car may stop it, because the one who sees the danger is seldom the one with the token, and a
@@ -82,17 +83,17 @@ class CockpitSocket(WebSocketHandler):
             self._let_see()
             return
         self._say({"ask": "token"})
-        asyncio.get_running_loop().call_later(HELLO_S, self._turn_away)
+        asyncio.get_running_loop().call_later(HELLO_S, self._turn_away, POLICY, "viewing needs the token")
 
-    def _turn_away(self) -> None:
+    def _turn_away(self, code: int, why: str) -> None:
         if not self._sees and self.ws_connection is not None:
-            self.close(POLICY, "viewing needs the token")
+            self.close(code, why)
 
     def _let_see(self) -> None:
         if self._sees:
             return
         if not self.hub.join(self):
-            self.close(TOO_MANY_VIEWERS, "too many viewers")
+            asyncio.get_running_loop().call_later(FULL_S, self._turn_away, TOO_MANY_VIEWERS, "too many viewers")
             return
         self._sees = True
         self._say({"about": {**self.hub.about, "may_control": self.may_control}, "history": self.hub.feed.history()})
@@ -133,6 +134,8 @@ class CockpitSocket(WebSocketHandler):
                 self.close(POLICY, "too many wrong tokens")
             return
         self.may_control = True
+        if stream := getattr(self.ws_connection, "stream", None):
+            trust(stream)
         self._let_see()
         self._say({"may_control": True})
 

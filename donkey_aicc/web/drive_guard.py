@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from donkeycar.parts.web_controller.web import DriveAPI, WebSocketCalibrateAPI, WebSocketDriveAPI
+from donkeycar.parts.web_controller.web import CalibrateHandler, DriveAPI, WebSocketCalibrateAPI, WebSocketDriveAPI
 from donkeycar.utils import arr_to_binary
 from tornado.httpserver import HTTPServer
 from tornado.iostream import StreamClosedError
@@ -56,6 +56,17 @@ def _parsed(message: str | bytes) -> Any:
         return json.loads(message)
     except (ValueError, RecursionError):
         return None
+
+
+class _Unframed(RequestHandler):
+    """No page of another site may put it into its own: who drives sees what he presses."""
+
+    def set_default_headers(self) -> None:
+        self.set_header("Content-Security-Policy", "frame-ancestors 'none'")
+
+
+class _CalibratePage(_Unframed, CalibrateHandler):
+    pass
 
 
 class _Calibrate(WebSocketCalibrateAPI):
@@ -142,10 +153,7 @@ def guard_drive_page(app: Application, buttons_need_origin: bool, heard: Callabl
             super().on_message(json.dumps(allowed(self.request, message)))
 
     @stream_request_body
-    class GuardedDrive(DriveAPI):
-        def set_default_headers(self) -> None:
-            self.set_header("Content-Security-Policy", "frame-ancestors 'none'")  # who drives sees what he presses
-
+    class GuardedDrive(_Unframed, DriveAPI):
         def prepare(self) -> None:
             self._body = b""
             if self.request.method == "POST":
@@ -163,7 +171,8 @@ def guard_drive_page(app: Application, buttons_need_origin: bool, heard: Callabl
         server.listen(port, address)
         return server
 
-    guarded = [("drive", GuardedDrive), ("wsDrive", GuardedSocket), ("wsCalibrate", _Calibrate), ("video", _Video)]
+    guarded = [("drive", GuardedDrive), ("wsDrive", GuardedSocket), ("calibrate", _CalibratePage), ("wsCalibrate", _Calibrate)]
+    guarded += [("video", _Video)]
     app.add_handlers(".*", [(f"/{name}", handler) for name, handler in guarded])
     app.listen = listen  # type: ignore[method-assign]
     app.settings["serve_traceback"] = False  # donkeycar's debug mode would show paths and code to whoever asks for nonsense

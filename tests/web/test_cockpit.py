@@ -3,6 +3,8 @@
 import asyncio
 import socket
 import time
+from contextlib import AsyncExitStack
+from functools import partial
 
 import cv2
 import numpy as np
@@ -11,8 +13,9 @@ from tornado.httpclient import HTTPClientError
 
 from donkey_aicc.errors import ConfigError
 from donkey_aicc.web import cockpit_hub, cockpit_socket
-from donkey_aicc.web.access import Access, RateLimit
+from donkey_aicc.web.access import Access, RateLimit, bounded_server
 from donkey_aicc.web.cockpit_exchange import LARGEST_JPEG, Hold, heat_of, jpeg_of, plain
+from tests.web import cockpit_under_test
 from tests.web.cockpit_under_test import TOKEN, Cockpit, client, served, tick
 
 
@@ -171,6 +174,11 @@ def test_many_viewers_share_and_one_too_many_is_told():
         async with client(port) as late:
             assert await late.next("tick") is None
             assert late.socket.close_code == cockpit_socket.TOO_MANY_VIEWERS
+        async with client(port) as driver:  # a dozen strangers kept him out
+            await driver.send({"token": TOKEN})
+            assert await driver.next("may_control") and await driver.next("tick")
+            while await opened[0].next("tick"):
+                pass
         for each in viewers:
             await each.__aexit__(None, None, None)
 
@@ -213,6 +221,22 @@ def test_wrong_tokens_cost_their_own_connection_and_never_the_right_one():
             await driver.send({"token": 10**400})
             await driver.send({"token": TOKEN})
             await driver.send({"do": "arm"})
+            assert (await driver.next("reply"))["done"] is True
+
+    play(story)
+
+
+def test_a_crowd_at_the_same_address_does_not_push_out_whoever_has_the_token(monkeypatch):
+    """Everybody behind one router has one address: its oldest connection went, which was the driver's."""
+    monkeypatch.setattr(cockpit_under_test, "HTTPServer", partial(bounded_server, most_connections=6))
+
+    async def story(cockpit, port):
+        async with client(port) as driver, AsyncExitStack() as crowd:
+            await driver.send({"token": TOKEN})
+            await driver.next("may_control")
+            for _ in range(20):
+                await crowd.enter_async_context(client(port))
+            await driver.send({"do": "stop"})
             assert (await driver.next("reply"))["done"] is True
 
     play(story)

@@ -198,8 +198,9 @@ def test_another_sites_page_gets_no_socket_and_may_not_frame_the_page(car):
     """It heard how many records there are, and could lay its own buttons over the page's."""
     _, port, _ = car
     assert over_socket(port, {"throttle": 0.5}, Origin="http://evil.example") == 403
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/drive", timeout=10) as page:
-        assert page.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+    for name in ("drive", "calibrate"):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{name}", timeout=10) as page:
+            assert page.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
 
 
 def test_whoever_steers_is_heard_and_nobody_else(monkeypatch):
