@@ -3,6 +3,7 @@
 Everything goes through `AlarmStream`, the code of the car, drive after drive of one day in the order of recording.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +27,7 @@ DELAYS_S = (0.2, 0.4)
 SEVERITIES = (2, 3, 4, 5)
 STRETCH_FRAMES = 200  # of a tub from elsewhere, each as if the car had just been switched on
 MOST_STRETCHES = 16
+SOON_S = 2.0
 REACT_S = 1.0  # from the beginning of an alarm to the driver's press
 
 
@@ -118,19 +120,22 @@ def seen(
 
 
 def announced(model: AlarmModel, table: ScoreTable, statistics: ScoreStatistics, rate_hz: float) -> dict[str, Any]:
-    """Seconds until the first danger in stretches of a tub from elsewhere, each as if just switched on."""
+    """Seconds until the first alarm, and until danger, in stretches of a tub from elsewhere, each as if just switched on."""
     signs, first = table_signs(table, statistics, model.signs), []
     for name in table.sequences():
         stream = AlarmStream(model, tuple(int(step) for step in table.horizons))
-        levels = [stream.step(signs[row]).level for row in np.flatnonzero(table.sequence == name)]
-        first.append(levels.index(DANGER) / rate_hz if DANGER in levels else np.inf)
-    times = np.array(first)
-    usual = float(np.median(times))
-    return {
-        "stretches": len(times),
-        "within 2 s": round(float((times <= 2.0).mean()), 4),
-        "median s": round(usual, 2) if np.isfinite(usual) else None,
-    }
+        level = np.array([stream.step(signs[row]).level for row in np.flatnonzero(table.sequence == name)])
+        first.append([_first(level != NONE) / rate_hz, _first(level == DANGER) / rate_hz])
+    found: dict[str, Any] = {"stretches": len(first)}
+    for what, times in zip(("any", DANGER), np.array(first).T, strict=True):
+        usual = float(np.median(times))
+        share = round(float((times <= SOON_S).mean()), 4)
+        found[what] = {"soon": share, "median_s": round(usual, 2) if np.isfinite(usual) else None}
+    return found
+
+
+def _first(here: np.ndarray) -> float:
+    return float(here.argmax()) if here.any() else math.inf
 
 
 def stretches(drives: Sequence[Drive]) -> list[Drive]:
@@ -151,10 +156,10 @@ def described(results: dict[str, Any]) -> list[str]:
             shares = [f"{100 * cell[level]['share']:.2f} %" for level in (DANGER, WATCH)]
             lines.append(f"| {name} | {way} | {cell[DANGER]['pieces']} of {cell['pieces']} | {' | '.join(shares)} |")
     for name, cell in results["elsewhere"].items():
-        usual = "never" if cell["median s"] is None else f"after {cell['median s']:.2f} s"
-        lines.append(
-            f"{name}: danger within 2 s in {100 * cell['within 2 s']:.0f} % of {cell['stretches']} stretches, usually {usual}"
-        )
+        for what in ("any", DANGER):
+            usual = "never" if cell[what]["median_s"] is None else f"after {cell[what]['median_s']:.2f} s"
+            soon = f"in {100 * cell[what]['soon']:.0f} % of {cell['stretches']} stretches within {SOON_S:g} s"
+            lines.append(f"{name}: {'watch or danger' if what == 'any' else what} {soon}, usually {usual}")
     if "faults" in results:
         lines += ["", "| fault | AUROC of the combined sign | frames in danger |", "|---|---|---|"]
         lines += [f"| {name} | {cell['auroc']:.3f} | {100 * cell['danger']:.0f} % |" for name, cell in results["faults"].items()]

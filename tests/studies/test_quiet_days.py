@@ -54,8 +54,8 @@ def test_what_is_odd_is_told_from_nominal_and_announced_in_time(car):
     odd = another_day(3.0, 100)
     seen = quiet_days.seen(*car, another_day(0.0), {"dark 5": odd})
     assert seen["dark 5"]["auroc"] > 0.99 and seen["dark 5"]["danger"] > 0.9
-    assert quiet_days.announced(*_swapped(car, odd), 20.0)["within 2 s"] == 1.0
-    assert quiet_days.announced(*_swapped(car, another_day(0.0, 100)), 20.0)["median s"] is None
+    assert quiet_days.announced(*_swapped(car, odd), 20.0)["danger"]["soon"] == 1.0
+    assert quiet_days.announced(*_swapped(car, another_day(0.0, 100)), 20.0)["danger"]["median_s"] is None
 
 
 def test_faults_on_recorded_pictures(make_tub, tmp_path):  # noqa: F811
