@@ -1,16 +1,18 @@
 """Writing files so that a crash leaves either the old file or the new one, never half of one; reading JSON."""
 
 import contextlib
+import csv
 import ctypes
 import fcntl
 import hashlib
+import io
 import json
 import os
 import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,6 +96,13 @@ def write_atomic(path: str | Path, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
+
+
+def csv_text(*rows: Iterable[Any]) -> str:
+    """Rows of cells as CSV with plain line ends."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def write_json(path: str | Path, value: Any, default: Callable[[Any], Any] | None = None) -> None:

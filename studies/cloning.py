@@ -23,6 +23,7 @@ from donkey_aicc.simulator.driving import PILOT_MODE, Marshal, drive
 from donkey_aicc.simulator.record_drives import TubRecording
 from donkey_aicc.simulator.world import Observation, World
 from donkey_aicc.training.frames import FramePool
+from donkey_aicc.training.presets import NetSettings
 from donkey_aicc.training.trainer import FittedNet, Task, TrainingRun, fit
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.splits import carve_validation
@@ -34,8 +35,8 @@ VALIDATION_BATCH = 256
 THROTTLE_WEIGHT = 0.5  # steering keeps the car on the track; throttle only sets the pace
 
 
-@dataclass(frozen=True)
-class PilotRecipe:
+@dataclass(frozen=True, kw_only=True)
+class PilotRecipe(NetSettings):
     """Brightness factors are drawn log-uniformly: the pilot must go on driving in the dark, only the monitor may notice."""
 
     epochs: int = 12
@@ -43,7 +44,6 @@ class PilotRecipe:
     lr: float = 1e-3
     lr_final: float = 1e-5
     weight_decay: float = 1e-4
-    clip: float = 1.0
     darkest: float = 0.2
     brightest: float = 1.3
 

@@ -9,7 +9,6 @@ from typing import Any
 from donkey_aicc.calibration.augmented_drives import Augmented, build_augmented
 from donkey_aicc.calibration.calibrating import calibrate_bundle, calibration_drives
 from donkey_aicc.calibration.catalogue import DEFAULT_METHOD
-from donkey_aicc.evaluation.report import write_mark
 from donkey_aicc.faults.d_aug import FamilyLadder
 from donkey_aicc.files import read_json, write_json
 from donkey_aicc.nets.bundle import Bundle
@@ -133,7 +132,6 @@ def score_for_test(experiment: Experiment) -> None:
     if all(layout.scores(name).exists() for name in names):
         return
     bundle = Bundle.load(layout.bundle)
-    write_mark(layout.scores("test").parent, bundle.manifest.fingerprint)
     test = calibration_drives(bundle, load(experiment, bundle, layout.nominal), "test")
     _score_to(experiment, bundle, "test", lambda: test)
     drives = list(test)

@@ -21,7 +21,7 @@ from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.training.exact_resume import derived_seed
 from donkey_aicc.training.frames import FramePool
 from donkey_aicc.training.pipeline import data_fingerprint
-from donkey_aicc.training.presets import SafetySettings
+from donkey_aicc.training.presets import NetSettings
 from donkey_aicc.training.train_camera_nets import Past, SafetyTask, pool_labels, safety_logits
 from donkey_aicc.training.trainer import TrainingRun, fit
 from donkey_aicc.training.warnings_and_pictures import require_labels
@@ -36,7 +36,7 @@ RESULT = "predictors.json"
 
 
 def compare_predictors(
-    drives: Sequence[Drive], out: Path, settings: SafetySettings, seed: int = 0, trained: Bundle | None = None
+    drives: Sequence[Drive], out: Path, settings: NetSettings, seed: int = 0, trained: Bundle | None = None
 ) -> dict[str, Any]:
     """Train both kinds on the same share of the drives and judge them on calibration and test drives; resumable.
 
@@ -76,7 +76,7 @@ def trained_logits(
     held_out: list[Drive],
     lags: tuple[int, ...],
     work: Path,
-    settings: SafetySettings,
+    settings: NetSettings,
     seed: int,
     channels: tuple[int, ...] = SAFETY_CHANNELS,
 ) -> np.ndarray:

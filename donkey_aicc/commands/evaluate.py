@@ -1,4 +1,4 @@
-"""donkey-aicc evaluate: every table and figure of the paper from a bundle and tubs, or from score tables made before."""
+"""donkey-aicc evaluate: every table and figure of the paper from a bundle and tubs."""
 
 import argparse
 from functools import partial
@@ -9,8 +9,8 @@ from donkey_aicc.commands.label_arguments import add_bundle_label_arguments, bun
 from donkey_aicc.commands.worker_arguments import add_worker_arguments, workers_of
 
 if TYPE_CHECKING:
-    from donkey_aicc.evaluation.report import ScoreFiles
     from donkey_aicc.nets.bundle import Bundle
+    from donkey_aicc.scoring.score_table import ScoreTable
     from donkey_aicc.tubs.drive import Drive
 
 SCORES_FOLDER = "scores"  # below the report's folder
@@ -22,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ood", nargs="+", metavar="NAME=TUB", help="tubs driven under each protocol, such as dark=data/dark blur=data/blur"
     )
-    parser.add_argument("--scores-dir", metavar="DIR", help="use the score tables in here instead of scoring tubs")
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of the report; index.html is the page")
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="random splits of the calibration drives (default 5)")
     parser.add_argument("--folds", type=int, default=5, metavar="N", help="folds of the cross-fitted scores (default 5)")
@@ -49,47 +48,34 @@ def run(args: argparse.Namespace) -> int:
     check_report_folder(args.out)
     bundle = Bundle.load(bundle_path(args.bundle))
     calibrator = load_calibrator(bundle)  # a bundle without one, or with another bundle's, is refused here
-    tables = _from_folder(args, bundle) if args.scores_dir else _from_tubs(args, bundle)
-    notes = [] if tables.marked else ["The score tables do not say which bundle made them; that could not be checked."]
+    calibration, augmented, test, ood = _scored(args, bundle)
     results = evaluate(
-        tables.calibration,
-        tables.augmented,
-        tables.test,
-        tables.ood,
+        calibration,
+        augmented,
+        test,
+        ood,
         seeds=args.seeds,
         folds=args.folds,
         seed=args.seed,
         draws=args.draws,
         about={"bundle": bundle.path.name, "preset": bundle.manifest.preset},
-        notes=notes,
         calibrator=calibrator,
     )
-    sheet = (Path(args.scores_dir) if args.scores_dir else Path(args.out) / SCORES_FOLDER) / CONTACT_SHEET
-    page = write_report(results, args.out, sheet=sheet.read_bytes() if sheet.is_file() else None)
+    page = write_report(results, args.out, sheet=(Path(args.out) / SCORES_FOLDER / CONTACT_SHEET).read_bytes())
     for statement in results["summary"]:
         print(f"{statement['verdict']:>6}: {statement['text']}")
     print(f"report: {page}")
     return 0
 
 
-def _from_folder(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
-    from donkey_aicc.errors import ConfigError
-    from donkey_aicc.evaluation.report import load_scores
-
-    if args.nominal or args.ood:
-        raise ConfigError("--scores-dir replaces --nominal and --ood; give one or the other")
-    return load_scores(args.scores_dir, bundle.manifest.fingerprint)
-
-
-def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
-    """Score everything that `calibrate` has not, and keep the tables: scoring them may take hours, evaluating them minutes."""
+def _scored(args: argparse.Namespace, bundle: "Bundle") -> "tuple[ScoreTable, ScoreTable, ScoreTable, dict[str, ScoreTable]]":
+    """Score everything that was not scored before; the tables are left beside the report for whoever wants to look into them."""
     from donkey_aicc.calibration.augmented_drives import build_augmented
     from donkey_aicc.calibration.calibrator_file import score_settings
     from donkey_aicc.calibration.score_cache import score_once
     from donkey_aicc.errors import ConfigError
     from donkey_aicc.evaluation.figures.fault_figures import SHEET_NAME as CONTACT_SHEET
     from donkey_aicc.evaluation.figures.fault_figures import contact_sheet
-    from donkey_aicc.evaluation.report import load_scores, save_scores
     from donkey_aicc.files import write_atomic
 
     settings, workers = score_settings(bundle), workers_of(args)
@@ -104,17 +90,14 @@ def _from_tubs(args: argparse.Namespace, bundle: "Bundle") -> "ScoreFiles":
 
     folder = Path(args.out) / SCORES_FOLDER
     write_atomic(folder / CONTACT_SHEET, contact_sheet(test, ood))
-    save_scores(
-        folder,
-        bundle.manifest.fingerprint,
-        # First, because it finds a predictor that is too weak to set severities by.
-        augmented=build_augmented(bundle, calibration, settings, args.seed, workers, args.d_aug_frames, score=score).table,
-        calibration=scored("calibration drives", calibration),
-        test=scored("nominal test drives", test),
-        ood={name: scored(name, drives) for name, drives in ood.items()},
-    )
-    print(f"scores: {folder} (evaluate them again with --scores-dir)")
-    return load_scores(folder)
+    # D_aug first, because it finds a predictor that is too weak to set severities by.
+    augmented = build_augmented(bundle, calibration, settings, args.seed, workers, args.d_aug_frames, score=score).table
+    nominal = scored("calibration drives", calibration), augmented, scored("nominal test drives", test)
+    faulty = {name: scored(name, drives) for name, drives in ood.items()}
+    names = ("calibration", "augmented", "test", *(f"ood_{name}" for name in ood))
+    for name, table in zip(names, (*nominal, *faulty.values()), strict=True):
+        table.save(folder / f"{name}.npz")
+    return *nominal, faulty
 
 
 def _drives(args: argparse.Namespace, bundle: "Bundle") -> "tuple[list[Drive], list[Drive], dict[str, list[Drive]]]":

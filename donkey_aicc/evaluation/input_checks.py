@@ -177,7 +177,7 @@ def calibration_splits(sequences: Sequence[str], seed: int, splits: int = 5, sha
 def protocol_paths(nominal: Sequence[str] | None, ood: Sequence[str] | None) -> dict[str, list[str]]:
     """`name=tub` words, a name may come several times -> name -> tubs."""
     if not nominal or not ood:
-        raise ConfigError("evaluate needs --nominal TUB... and --ood NAME=TUB..., or --scores-dir DIR")
+        raise ConfigError("evaluate needs --nominal TUB... and --ood NAME=TUB...")
     found: dict[str, list[str]] = {}
     for word in ood:
         name, equals, path = word.partition("=")

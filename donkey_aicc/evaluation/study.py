@@ -56,7 +56,6 @@ def evaluate_in_full(
     seed: int = 0,
     draws: int = DRAWS,
     about: Mapping[str, Any] | None = None,
-    notes: Sequence[str] = (),
     calibrator: Calibrator | None = None,
 ) -> Evaluation:
     """calibration, test: nominal drives; augmented: D_aug of the calibration drives; ood: protocol -> its drives.
@@ -68,7 +67,7 @@ def evaluate_in_full(
     check_counts(seeds, draws)
     check_inputs(calibration, augmented, test, ood)
     conditions = evaluated_conditions(test, ood)
-    plans, more_notes = plan_splits(calibration, seeds, folds, seed)
+    plans, notes = plan_splits(calibration, seeds, folds, seed)
     rows = methods(calibration.own_names.tolist())
     with Progress("evaluating", total=seeds * len(rows), unit="fits") as bar:
         studies = [
@@ -82,7 +81,7 @@ def evaluate_in_full(
         "settings": _settings(conditions, plans, seed, draws)
         | {"methods": {name: {"label": row.label, "group": row.group} for name, row in rows.items()}},
         "about": dict(about or {}),
-        "notes": [*notes, *more_notes, *_short_families(augmented)],
+        "notes": [*notes, *_short_families(augmented)],
         "summary": [],
         "data": _data(calibration, augmented, conditions, tables),
         "base_predictor": collect.base_predictor(conditions),

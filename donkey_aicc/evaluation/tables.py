@@ -4,8 +4,6 @@ In results.json: six significant digits, and never NaN but null with a reason. I
 page: the same cells in both; and whose numbers may stand beside ours.
 """
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.evaluation.metrics import Measured
+from donkey_aicc.files import csv_text
 
 LEVEL = 0.95  # of every interval
 Cell = dict[str, Any]  # {"value": x} or {"value": null, "reason": why}; spreads add mean, std and values
@@ -174,9 +173,7 @@ class Table:
         header: list[Any] = [self.first.lower(), "group"]
         for column in self.columns:
             header += [column.key, f"{column.key}_std"] if column.key in spread else [column.key]
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(header)
+        lines = [header]
         for row in self.rows:
             line: list[Any] = [row.label, row.group]
             for column in self.columns:
@@ -184,8 +181,8 @@ class Table:
                 line.append(value.text or ("" if value.number is None else value.number))
                 if column.key in spread:
                     line.append("" if value.spread is None else value.spread)
-            writer.writerow(line)
-        return out.getvalue()
+            lines.append(line)
+        return csv_text(*lines)
 
 
 def _named(rows: Sequence[str]) -> str:

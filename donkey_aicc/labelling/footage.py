@@ -6,12 +6,13 @@ A frame's looks are some dozens of numbers: of no track in particular, or of a b
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
 
 from donkey_aicc.errors import AiccError
+from donkey_aicc.files import csv_text, write_atomic
 from donkey_aicc.nets.preprocess import images_to_array
 from donkey_aicc.progress import Progress
 from donkey_aicc.tubs.drive import Drive
@@ -81,6 +82,14 @@ class Footage:
         here, times = self.times_s[position], self.times_s[start:stop]
         first, last = np.searchsorted(times, [here - within_s, here + within_s], side="right")
         return np.arange(start + first, max(start + last, position + 1))
+
+    def write_labels(self, path: str | Path, names: Sequence[str], cells: Sequence[Sequence[Any]], certainty: np.ndarray) -> None:
+        """A label file: tub (if there are several) and index, these cells, how sure they are, and the record's time."""
+        tub = ["tub"] if len(self.folders) > 1 else []
+        rows = [
+            [*self.key(at)[1 - len(tub) :], *own, f"{float(certainty[at]):.3f}", self.time_ms(at)] for at, own in enumerate(cells)
+        ]
+        write_atomic(path, csv_text([*tub, "index", *names, "certainty", "time_ms"], *rows))
 
     @cached_property
     def still(self) -> np.ndarray:

@@ -1,18 +1,16 @@
 """cte in pixels from a line on the floor, frame by frame, with a certainty; a line that is not there is lost, not guessed."""
 
-import csv
-import io
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.files import write_atomic
 from donkey_aicc.labelling.footage import Footage
 from donkey_aicc.labelling.line_colour import LEAST_PIXELS, THIN, WIDTH, LineColour, band_of, propose_colour
-from donkey_aicc.labelling.stored_pictures import Pictures, jpeg
+from donkey_aicc.labelling.stored_pictures import Pictures
 from donkey_aicc.tubs.near_duplicates import standing_frames
 from donkey_aicc.untrusted import read_table
 
@@ -85,19 +83,14 @@ def proposed(footage: Footage) -> LineColour:
 def write_line_labels(path: str | Path, footage: Footage, line: Line, half_width: float | None = None) -> None:
     """The label file's format with cte instead of safe; departed where a lane's half width in pixels is given."""
     still = np.concatenate(standing_frames(footage.drives)) if footage.drives else np.zeros(0, dtype=bool)
-    several, text = len(footage.folders) > 1, io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = ["index", "cte", "driving", "source", "certainty", "time_ms"] + ([] if half_width is None else ["departed"])
-    writer.writerow([*(["tub"] if several else []), *names])
+    cells: list[list[Any]] = []
     for at, cte in enumerate(line.cte):
-        tub, index = footage.key(at)
         known = bool(np.isfinite(cte))
-        row = [index, f"{cte:.1f}" if known else "", int(not still[at]), "line" if known else ""]
-        row += [f"{line.certainty[at]:.3f}", footage.time_ms(at)]
+        cells.append([f"{cte:.1f}" if known else "", int(not still[at]), "line" if known else ""])
         if half_width is not None:
-            row.append(int(abs(cte) > half_width) if known else "")
-        writer.writerow([tub, *row] if several else row)
-    write_atomic(path, text.getvalue())
+            cells[-1].append(int(abs(cte) > half_width) if known else "")
+    names = ["cte", "driving", "source"] + ([] if half_width is None else ["departed"])
+    footage.write_labels(path, names, cells, line.certainty)
 
 
 def summary_of(line: Line, colour: LineColour) -> str:
@@ -132,7 +125,7 @@ def compare_lines(line: Line, footage: Footage, path: str | Path) -> str:
     )
 
 
-SHEET_COLUMNS, SHEET_ROWS = 8, 5
+ON_A_SHEET = 40  # frames
 SHEETS = ("lost", "unsure", "sure")
 
 
@@ -150,29 +143,21 @@ def label_by_line(
     colour.save(out.with_name(f"{out.stem}_line.json"))
     sheets = [out.with_name(f"{out.stem}_{kind}.jpg") for kind in SHEETS]
     for path, kind in zip(sheets, SHEETS, strict=True):
-        path.write_bytes(jpeg(np.ascontiguousarray(contact_sheet(footage, line, colour, kind))))
+        path.write_bytes(contact_sheet(footage, line, colour, kind))
     names = ", ".join(path.name for path in sheets)
     wrote = f"wrote {out}; look at {names}; the colour for --line is in {out.stem}_line.json"
     return f"{summary_of(line, colour)}\n{wrote}", line
 
 
-def contact_sheet(footage: Footage, line: Line, colour: LineColour, kind: str) -> np.ndarray:
-    """(H, W, 3) uint8 RGB: frames of one kind, `lost`, `unsure` or `sure`, with the line's pixels and column drawn in."""
+def contact_sheet(footage: Footage, line: Line, colour: LineColour, kind: str) -> bytes:
+    """JPEG: frames of one kind, `lost`, `unsure` or `sure`, with the line's pixels and column drawn in."""
     lost = np.flatnonzero(~np.isfinite(line.column))
     known = np.flatnonzero(np.isfinite(line.column))
     least = known[np.argsort(line.certainty[known], kind="stable")]
     wanted = {"lost": lost, "unsure": least[: max(len(least) // 20, 1)], "sure": known}[kind]
-    most = SHEET_COLUMNS * SHEET_ROWS
-    chosen = wanted[np.unique(np.linspace(0, len(wanted) - 1, min(most, len(wanted))).astype(int))] if len(wanted) else []
+    places = np.unique(np.linspace(0, len(wanted) - 1, min(ON_A_SHEET, len(wanted))).astype(int))
     pictures = Pictures(footage)
-    width, height = pictures.cell
-    sheet = np.zeros((SHEET_ROWS * height, SHEET_COLUMNS * width, 3), dtype=np.uint8)
-    for place, at in enumerate(chosen):
-        row, column = divmod(place, SHEET_COLUMNS)
-        cell = drawn(pictures.frame(int(at)), line.column[at], colour)
-        cell = cv2.resize(cell, pictures.cell, interpolation=cv2.INTER_AREA)
-        sheet[row * height : (row + 1) * height, column * width : (column + 1) * width] = cell
-    return sheet
+    return pictures.mosaic(wanted[places].tolist(), lambda at: drawn(pictures.frame(at), line.column[at], colour))
 
 
 def drawn(picture: np.ndarray, column: float, colour: LineColour) -> np.ndarray:

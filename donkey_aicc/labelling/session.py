@@ -4,8 +4,6 @@ The page and the command line both drive it. The file has one row per usable fra
 sure it is.
 """
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.files import write_atomic
 from donkey_aicc.labelling.answers import CLASSES, NOT_DRIVING, SAFE, SKIP, UNSAFE, Answer, AnswerLog, GivenAnswers
 from donkey_aicc.labelling.classifier import Questions, agreement, blocks_of
 from donkey_aicc.labelling.floor_colours import FloorColours, propose_by_colours
@@ -26,18 +23,9 @@ CELLS = {SAFE: ("1", "1"), UNSAFE: ("0", "1"), NOT_DRIVING: ("", "0")}  # safe, 
 
 def write_labels(path: str | Path, footage: Footage, proposal: Proposal) -> None:
     """Columns index, safe, driving, source, certainty, time_ms, and tub in front if there are several; atomic."""
-    several = len(footage.folders) > 1
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*(["tub"] if several else []), "index", "safe", "driving", "source", "certainty", "time_ms"])
-    for position in range(len(footage)):
-        tub, index = footage.key(position)
-        place = int(proposal.label[position])
-        safe, driving = ("", "1") if place == NO_LABEL else CELLS[CLASSES[place]]
-        certainty = f"{float(proposal.certainty[position]):.3f}"
-        row = [index, safe, driving, str(proposal.source[position]), certainty, footage.time_ms(position)]
-        writer.writerow([tub, *row] if several else row)
-    write_atomic(path, text.getvalue())
+    said = ((int(place), str(source)) for place, source in zip(proposal.label, proposal.source, strict=True))
+    cells = [[*(("", "1") if place == NO_LABEL else CELLS[CLASSES[place]]), source] for place, source in said]
+    footage.write_labels(path, ["safe", "driving", "source"], cells, proposal.certainty)
 
 
 def refuse_inside_tub(path: str | Path, footage: Footage) -> None:

@@ -1,6 +1,6 @@
 """Frames as the camera stored them, side by side in one JPEG, so that a clip of the page is one request."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -41,13 +41,13 @@ class Pictures:
         start = number * CLIP
         return self.mosaic(range(start, min(start + CLIP, len(self._footage))))
 
-    def mosaic(self, positions: Sequence[int]) -> bytes:
-        """JPEG with CLIP_COLUMNS frames to a row."""
+    def mosaic(self, positions: Sequence[int], drawn: Callable[[int], np.ndarray] | None = None) -> bytes:
+        """JPEG with CLIP_COLUMNS frames to a row; drawn: what stands for the frame at a position."""
         width, height = self.cell
-        sheet = np.zeros((-(-len(positions) // CLIP_COLUMNS) * height, CLIP_COLUMNS * width, 3), dtype=np.uint8)
+        sheet = np.zeros((max(-(-len(positions) // CLIP_COLUMNS), 1) * height, CLIP_COLUMNS * width, 3), dtype=np.uint8)
         for place, position in enumerate(positions):
             row, column = divmod(place, CLIP_COLUMNS)
-            small = cv2.resize(self.frame(position), self.cell, interpolation=cv2.INTER_AREA)
+            small = cv2.resize((drawn or self.frame)(position), self.cell, interpolation=cv2.INTER_AREA)
             sheet[row * height : (row + 1) * height, column * width : (column + 1) * width] = small
         return jpeg(sheet)
 

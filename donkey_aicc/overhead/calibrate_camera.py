@@ -6,7 +6,7 @@ Frames to look at, the marker's colour from a click, a preview, the saved file.
 import base64
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import cv2
 import numpy as np
@@ -152,23 +152,7 @@ def _grid(floor: Floor, size_px: tuple[int, int]) -> list[list[list[float]]]:
 FOLDER = Path(__file__).resolve().parent / "page"
 
 
-class Session(Protocol):
-    """What the page needs; see donkey_aicc.overhead.calibrate_camera."""
-
-    def state(self) -> dict[str, Any]: ...
-
-    def frame_jpeg(self, time_s: float) -> bytes: ...
-
-    def pick(self, time_s: float, x: float, y: float, inputs: dict[str, Any]) -> dict[str, Any]: ...
-
-    def estimate_lens(self, inputs: dict[str, Any]) -> dict[str, float]: ...
-
-    def preview(self, time_s: float, inputs: dict[str, Any]) -> dict[str, Any]: ...
-
-    def save(self, inputs: dict[str, Any]) -> dict[str, str]: ...
-
-
-def calibration_page(session: Session) -> Page:
+def calibration_page(session: CalibrationSession) -> Page:
     """For donkey_aicc.web.page_server; POST requests are {"inputs": a setup, "t": seconds, ...}."""
     return Page(
         FOLDER,

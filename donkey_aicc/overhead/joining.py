@@ -1,14 +1,12 @@
 """Joins the tracked path to the records of a tub: a cross-track error for every record that was seen, none for the others."""
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.files import write_atomic
+from donkey_aicc.files import csv_text, write_atomic
 from donkey_aicc.overhead.alignment import Alignment, align
 from donkey_aicc.overhead.centreline import Centreline
 from donkey_aicc.overhead.tracking import MarkerPath
@@ -94,10 +92,8 @@ def write_labels(path: str | Path, labels: OverheadLabels, with_tub_name: bool =
 
     with_tub_name adds a column `tub`, for files of several tubs that are to be put together.
     """
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    name = [labels.tub.path.resolve().name] if with_tub_name else []
-    rows.writerow([*(["tub"] if with_tub_name else []), "index", "cte"])
-    for index, cte in zip(labels.tub.indices.tolist(), labels.cte_m.tolist(), strict=True):
-        rows.writerow([*name, index, f"{cte:.4f}" if np.isfinite(cte) else ""])
-    write_atomic(path, text.getvalue())
+    cells = [f"{cte:.4f}" if np.isfinite(cte) else "" for cte in labels.cte_m.tolist()]
+    columns = {"index": labels.tub.indices.tolist(), "cte": cells}
+    if with_tub_name:
+        columns = {"tub": [labels.tub.path.resolve().name] * len(cells), **columns}
+    write_atomic(path, csv_text(columns, *zip(*columns.values(), strict=True)))

@@ -7,8 +7,10 @@ from typing import Any
 from donkey_aicc.errors import ConfigError
 
 
-@dataclass(frozen=True)
-class SafetySettings:
+@dataclass(frozen=True, kw_only=True)
+class NetSettings:
+    """Of any net; all that the safety predictor has."""
+
     epochs: int
     batch: int
     lr: float
@@ -17,23 +19,18 @@ class SafetySettings:
     clip: float = 1.0
 
 
-@dataclass(frozen=True)
-class VaeSettings(SafetySettings):
+@dataclass(frozen=True, kw_only=True)
+class VaeSettings(NetSettings):
     frames: int = 0  # per epoch, drawn anew in each; 0: all
     beta: float = 1e-4  # weight of the KL term per latent value against the squared error per pixel
 
 
-@dataclass(frozen=True)
-class DynamicsSettings:
-    epochs: int
-    batch: int
-    lr: float
+@dataclass(frozen=True, kw_only=True)
+class DynamicsSettings(NetSettings):
+    weight_decay: float = 1e-4
     context: int  # true frames shown first
     target: int  # frames predicted after them
     windows: int  # per epoch, drawn anew in each; at most one per possible start
-    lr_final: float = 1e-6
-    weight_decay: float = 1e-4
-    clip: float = 1.0
     context_grad: int = 100  # how far back into the context the gradient reaches
     forcing_epochs: float = 2 / 3  # share of the epochs over which teacher forcing fades from 1 to 0
     curriculum_epochs: float = 0.5  # share of the epochs over which the predicted stretch grows to `target`
@@ -47,7 +44,7 @@ class Preset:
     name: str
     vae: VaeSettings
     dynamics: DynamicsSettings
-    safety: SafetySettings
+    safety: NetSettings
 
     def to_json(self) -> dict[str, Any]:
         """Nested dictionary without the name."""
@@ -62,7 +59,7 @@ PRESETS = {
         "paper",
         VaeSettings(epochs=50, batch=32, lr=1e-3),
         DynamicsSettings(epochs=60, batch=64, lr=1e-4, context=100, target=100, windows=1280),
-        SafetySettings(epochs=50, batch=128, lr=1e-3),
+        NetSettings(epochs=50, batch=128, lr=1e-3),
     ),
     # a usable bundle from about 20k frames on two CPU cores in well under an hour
     "quick": Preset(
@@ -71,14 +68,14 @@ PRESETS = {
         DynamicsSettings(
             epochs=18, batch=32, lr=2e-3, lr_final=2e-5, context=20, target=50, windows=384, context_grad=4, first_target=8
         ),
-        SafetySettings(epochs=10, batch=64, lr=1e-3),
+        NetSettings(epochs=10, batch=64, lr=1e-3),
     ),
     # seconds, for tests: runs every line, learns next to nothing
     "tiny": Preset(
         "tiny",
         VaeSettings(epochs=2, batch=16, lr=2e-3),
         DynamicsSettings(epochs=2, batch=4, lr=1e-3, context=4, target=6, windows=8, context_grad=2, first_target=3),
-        SafetySettings(epochs=2, batch=16, lr=1e-3),
+        NetSettings(epochs=2, batch=16, lr=1e-3),
     ),
 }
 

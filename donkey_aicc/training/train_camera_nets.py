@@ -16,7 +16,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.preprocess import NO_HISTORY, ActionStats, without_past
 from donkey_aicc.training.frames import FramePool
-from donkey_aicc.training.presets import SafetySettings, VaeSettings
+from donkey_aicc.training.presets import NetSettings, VaeSettings
 from donkey_aicc.training.trainer import Task
 from donkey_aicc.tubs.labels import horizon_labels
 
@@ -109,7 +109,7 @@ class SafetyTask(Task):
         train: FramePool,
         validation: FramePool,
         horizons: Sequence[int],
-        settings: SafetySettings,
+        settings: NetSettings,
         device: torch.device,
         past: Past | None = None,
     ) -> None:

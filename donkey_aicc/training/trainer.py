@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -27,25 +27,9 @@ from donkey_aicc.training.exact_resume import (
     save_checkpoint,
     stop_requested,
 )
+from donkey_aicc.training.presets import NetSettings
 
 WARMUP_STEPS = 20  # of a linearly rising learning rate: the first Adam steps are the wildest
-
-
-class Recipe(Protocol):
-    """What the loop reads from a net's settings."""
-
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def batch(self) -> int: ...
-    @property
-    def lr(self) -> float: ...
-    @property
-    def lr_final(self) -> float: ...
-    @property
-    def weight_decay(self) -> float: ...
-    @property
-    def clip(self) -> float: ...
 
 
 class Task(ABC):
@@ -53,7 +37,7 @@ class Task(ABC):
 
     name: str
     net: nn.Module
-    recipe: Recipe
+    recipe: NetSettings
     frames_per_example: int = 1
 
     @abstractmethod

@@ -5,8 +5,6 @@
 - Contact sheets that show at a glance whether the world model has learned the road: real above predicted.
 """
 
-import csv
-import io
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +14,7 @@ import torch
 from torch import Tensor
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.files import atomic_path, write_atomic
+from donkey_aicc.files import atomic_path, csv_text, write_atomic
 from donkey_aicc.nets.camera_nets import VAE
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.training.frames import FramePool
@@ -164,11 +162,7 @@ class Curves:
 
 def _as_csv(history: History) -> str:
     columns = list(dict.fromkeys(name for row in history for name in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(history)
-    return text.getvalue()
+    return csv_text(columns, *([row.get(name, "") for name in columns] for row in history))
 
 
 ROLLOUT_STEPS = (1, 5, 10, 25, 50)

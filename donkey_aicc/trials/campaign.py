@@ -1,9 +1,7 @@
 """A campaign of trials: planned once, gone on with where it stopped, and told in three tables."""
 
-import csv
-import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ from scipy import stats
 
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.faults.fault import parse_schedule
-from donkey_aicc.files import read_json, sha256_of, write_atomic, write_json
+from donkey_aicc.files import csv_text, read_json, sha256_of, write_atomic, write_json
 from donkey_aicc.nets.manifest import CALIBRATOR, MANIFEST
 from donkey_aicc.progress import progress
 from donkey_aicc.simulator.tracks import make_track
@@ -86,18 +84,10 @@ def _tell(out: Path, parts: Sequence[Path]) -> Path:
     told = [read_json(part, f"delete it and run again: {part}") for part in parts]
     rows = [{"trial": number, **part["trial"]} for number, part in enumerate(told)]
     frames = ([number, *frame] for number, part in enumerate(told) for frame in part["frames"])
-    write_atomic(out / TRIALS, _table(list(rows[0]), (row.values() for row in rows)))
-    write_atomic(out / FRAMES, _table(["trial", *FRAME_COLUMNS], frames))
+    write_atomic(out / TRIALS, csv_text(rows[0], *(row.values() for row in rows)))
+    write_atomic(out / FRAMES, csv_text(["trial", *FRAME_COLUMNS], *frames))
     write_atomic(out / SUMMARY, summary(rows))
     return out / SUMMARY
-
-
-def _table(names: Sequence[str], rows: Iterator[Any]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 _HEAD = ("agent", "faults", "trials", "laps", "left the lane", "danger said before", "by, s", "danger without leaving", "stopped")

@@ -16,7 +16,6 @@ from donkey_aicc.calibration import augmented_drives, calibrating
 from donkey_aicc.calibration.calibrating import fit_calibrator
 from donkey_aicc.calibration.calibrator_file import save_calibrator
 from donkey_aicc.cli import main
-from donkey_aicc.evaluation.report import load_scores
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
@@ -25,6 +24,7 @@ from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.nets.trained_nets import Nets, save_bundle
 from donkey_aicc.scoring import parallel
 from donkey_aicc.scoring.restored_view import Restoration
+from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.tubs.labels import horizon_labels
 from donkey_aicc.tubs.load import load_drives
@@ -137,8 +137,7 @@ def test_from_tubs_to_a_report_with_its_scores_beside_it(world, tmp_path, capsys
         "figures",
         "scores",
     }
-    kept = load_scores(tmp_path / "report" / "scores", Bundle.load(world / "bundle").manifest.fingerprint)
-    assert kept.marked and len(kept.test) == 2 * FRAMES
+    assert len(ScoreTable.load(tmp_path / "report" / "scores" / "test.npz")) == 2 * FRAMES
 
 
 def test_what_calibrate_scored_is_not_scored_again(world, tmp_path, capsys, monkeypatch):

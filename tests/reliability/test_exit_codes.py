@@ -28,7 +28,6 @@ train TUB --out OUT/b --seed -1 | train TUB --out OUT/b --seed NINES | train TUB
 train TUB --out OUT/b --threads 0 | calibrate --bundle BUNDLE --data TUB | calibrate --bundle JUNKBUNDLE --data TUB
 calibrate --bundle BUNDLE --data NOWHERE | calibrate --bundle BUNDLE --data TUB --samples 0
 calibrate --bundle BUNDLE --data TUB --method NINES | evaluate --bundle BUNDLE --nominal TUB --out OUT/r
-evaluate --bundle BUNDLE --scores-dir EMPTY --out OUT/r | evaluate --bundle BUNDLE --scores-dir JUNKTUB --out OUT/r
 evaluate --bundle BUNDLE --nominal TUB --ood NINES --out OUT/r | evaluate --bundle BUNDLE --nominal TUB --out OUT/r --draws 0
 replay NOWHERE --html OUT/a.html
 replay JUNKTUB --html OUT/a.html | replay TUB --part 9-1 --html OUT/a.html | replay TUB --movie FILE/a.mp4

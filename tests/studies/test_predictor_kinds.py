@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.training.presets import SafetySettings
+from donkey_aicc.training.presets import NetSettings
 from donkey_aicc.tubs.drive import make_drive
 from studies import predictor_kinds
 from studies.predictor_kinds import compare_predictors, describe_kinds
@@ -25,11 +25,11 @@ def moving_bar(number: int):
 
 def test_history_wins_where_movement_decides_and_the_result_is_kept(tmp_path, monkeypatch):
     drives = [moving_bar(number) for number in range(12)]
-    results = compare_predictors(drives, tmp_path, SafetySettings(epochs=6, batch=16, lr=3e-3), seed=0)
+    results = compare_predictors(drives, tmp_path, NetSettings(epochs=6, batch=16, lr=3e-3), seed=0)
     row = results["horizons"]["1"]
     assert row["history"]["value"] > row["direct"]["value"] + 0.15
     assert row["gain"]["low"] <= row["history"]["value"] - row["direct"]["value"] <= row["gain"]["high"]
     assert any("k =  1" in line for line in describe_kinds(results))
     assert results["horizons"]["50"]["history"]["value"] is None or results["frames"] > 0
     monkeypatch.setattr(predictor_kinds, "split_sequences", lambda *_, **__: pytest.fail("trained again"))
-    assert compare_predictors(drives, tmp_path, SafetySettings(epochs=6, batch=16, lr=3e-3)) == results
+    assert compare_predictors(drives, tmp_path, NetSettings(epochs=6, batch=16, lr=3e-3)) == results

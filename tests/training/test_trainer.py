@@ -13,7 +13,7 @@ from torch import nn
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.training.exact_resume import saving_on_interrupt, stop_requested
-from donkey_aicc.training.presets import SafetySettings
+from donkey_aicc.training.presets import NetSettings
 from donkey_aicc.training.trainer import Task, TrainingRun, fit
 
 
@@ -25,7 +25,7 @@ class Line(Task):
     def __init__(self, epochs: int = 4, validation: list[float] | None = None, pause_s: float = 0.0) -> None:
         torch.manual_seed(0)
         self.net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.2), nn.BatchNorm1d(8), nn.Linear(8, 1))
-        self.recipe = SafetySettings(epochs=epochs, batch=8, lr=1e-2)
+        self.recipe = NetSettings(epochs=epochs, batch=8, lr=1e-2)
         self.x = torch.randn(40, 4, generator=torch.Generator().manual_seed(1))
         self.scripted, self.pause_s, self.seen = validation, pause_s, []
 
