@@ -1,6 +1,7 @@
 """Anomaly-informed confidence for DonkeyCar safety prediction.
 
-Names are loaded on first use, so that importing the package stays cheap on a Raspberry Pi.
+These are the public names; everything else may change without notice. docs/extend.md shows what to do with them. They are loaded
+on first use, so that importing the package stays cheap on a Raspberry Pi.
 """
 
 import importlib
@@ -10,15 +11,26 @@ __version__ = "0.1.0"
 
 # public name -> module that defines it
 _HOMES: dict[str, str] = {
-    "AnomalyInjector": "donkey_aicc.parts.anomaly_injector",
-    "InjectionControl": "donkey_aicc.parts.injection_control",
+    # models, and what they say about pictures and numbers
+    "Bundle": "donkey_aicc.nets.bundle",
+    "load_calibrator": "donkey_aicc.calibration.calibrator_file",
+    "score_pictures": "donkey_aicc.replay.score_pictures",
+    "fit_confidence": "donkey_aicc.calibration.from_arrays",
+    "Confidence": "donkey_aicc.calibration.from_arrays",
+    # the monitor in a drive loop
+    "add_aicc": "donkey_aicc.car.wiring",
+    "MonitorLoop": "donkey_aicc.car.monitor_loop",
     "SafetyPredictor": "donkey_aicc.parts.safety_predictor",
     "TTA": "donkey_aicc.parts.safety_predictor",
     "WorldModelScorer": "donkey_aicc.parts.world_model_scorer",
     "AnomalyCalibrator": "donkey_aicc.parts.anomaly_calibrator",
-    "DepartureAlarm": "donkey_aicc.parts.departure_alarm",
-    "SafetyGovernor": "donkey_aicc.parts.safety_governor",
-    "UnsafeMark": "donkey_aicc.parts.unsafe_mark",
+    # one's own
+    "register_predictor": "donkey_aicc.nets.own_predictor",
+    "use_predictor": "donkey_aicc.nets.use_predictor",
+    "OnnxPredictor": "donkey_aicc.nets.own_predictor",
+    "register_score": "donkey_aicc.scoring.own_scores",
+    "register_calibrator": "donkey_aicc.calibration.catalogue",
+    "Calibrator": "donkey_aicc.calibration.base",
     "register_fault": "donkey_aicc.faults.own_faults",
 }
 

@@ -65,6 +65,23 @@ class Calibrator(ABC):
     What every kind that a car may load guarantees, for every p and all scores in [0, 1], by the sign and range of each stored
     number, which `load_parameters` checks: the confidence is in [0, 1]; it never falls as p rises; no score raises it above
     max(its value without anomaly, 1/2), so that where p says safe an anomaly only lowers it.
+
+    Args:
+        name: key of its row in results, the `kind` of the class unless given.
+        label: for tables and figures.
+        starts_from: which probability `calibrate` gets, `p_safe` (plain), `p_tta` (mean of nine views) or `p_restored`.
+        score_names: the anomaly scores that `calibrate` reads, each (N,) in 0 to 1, such as rho and delta.
+
+    Example:
+        >>> from donkey_aicc import Calibrator
+        >>> class Undecided(Calibrator):
+        ...     kind, shown_as = "undecided", "Always one half"
+        ...     def fit(self, table, pool=None):
+        ...         return self
+        ...     def calibrate(self, p, scores, horizon):
+        ...         return np.full(len(p), 0.5)
+        >>> Undecided().calibrate_all(np.array([[0.9, 0.8]]), {}, (1, 5))
+        array([[0.5, 0.5]])
     """
 
     kind: ClassVar[str]  # names the class in JSON

@@ -149,6 +149,17 @@ def load_calibrator(bundle: "Bundle", grade: str | None = None) -> Calibrator:
     """The bundle's fitted calibrator of that grade, or of its best one; `.settings` says how its scores are to be computed.
 
     One whose numbers would turn the meaning of confidence round is refused.
+
+    Args:
+        bundle: a loaded `Bundle` that `donkey-aicc calibrate` has calibrated.
+        grade: full, half or light; None: the best that was fitted.
+
+    Example:
+        >>> from donkey_aicc import Bundle, load_calibrator
+        >>> calibrator = load_calibrator(Bundle.load("reference"))
+        >>> surest, strange = ({name: np.full(1, value) for name in calibrator.score_names} for value in (0.0, 1.0))
+        >>> bool(calibrator.calibrate(np.array([0.99]), strange, 10) < calibrator.calibrate(np.array([0.99]), surest, 10))
+        True
     """
     stored = read_calibrator_file(bundle)
     grades = _by_grade(bundle, stored)

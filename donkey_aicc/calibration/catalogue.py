@@ -76,7 +76,7 @@ PLUS = "+"
 def register_calibrator(name: str, make: Callable[[], Calibrator]) -> None:
     """Add a calibrator of your own: a row of every report from then on, and a method for `calibrate --method NAME`.
 
-    Parameters:
+    Args:
         name: small letters, digits and underscores, not one that exists already; key of its row in results.json.
         make: called as make() for every fit; returns an unfitted `Calibrator`. It gives itself that name and a label for
             tables: `super().__init__(name, label)`, and `kind`. A subclass writes `fit(table, pool)`, which returns itself, and

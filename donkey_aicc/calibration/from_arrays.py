@@ -15,7 +15,7 @@ from donkey_aicc.scoring.score_table import FEATURE_NAMES, ScoreTable
 class Confidence:
     """What `fit_confidence` gives: probabilities and raw anomaly scores in, confidence out.
 
-    Parameters:
+    Args:
         calibrator: the fitted one; `calibrator.parameters()` are its numbers.
         horizons: names of the K columns, 1 to K where none were given.
 
@@ -63,7 +63,7 @@ def fit_confidence(
     s are the anomaly scores, each normalised by its nominal mean and spread and clipped to 0 to 1. T_k is fitted on nominal rows,
     then w on all of them. So confidence is p calibrated where nothing is strange, and nearer to 1/2 the stranger a row is.
 
-    Parameters:
+    Args:
         p: (N, K) or (N,) probabilities from 0 to 1 that something holds, for K horizons.
         y: the same shape, 1 (or True) where it held, 0 where not, NaN where nobody knows. Every column needs both.
         scores: name -> (N,) raw anomaly scores in any unit, larger is stranger. Without any, only temperatures are fitted.

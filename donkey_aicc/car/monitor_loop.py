@@ -27,7 +27,22 @@ class _Given:
 
 
 class MonitorLoop:
-    """One `run` is one tick of the drive loop with the wiring that a car has, the scorer inside the loop."""
+    """One `run` is one tick of the drive loop with the wiring that a car has, the scorer inside the loop.
+
+    Args:
+        bundle: folder of the models, or the name of a shipped bundle.
+        governor: what it does at an alarm: off, advise, slow or stop.
+        grade: full, half or light; None: the best that the bundle's calibrator has.
+        rate_hz: ticks per second of the drive, 20 for ours.
+
+    Example:
+        >>> from donkey_aicc import MonitorLoop
+        >>> monitor = MonitorLoop("reference", grade="light")
+        >>> grey = np.full((120, 160, 3), 128, dtype=np.uint8)
+        >>> said = monitor.run(grey, steering=0.0, throttle=0.3)  # channel -> value, as the tub records it
+        >>> len(said["aicc/p_safe"]), said["aicc/status"]
+        (11, 'warming up, grade light')
+    """
 
     def __init__(self, bundle: str | Path, *, governor: str = "off", grade: str | None = None, rate_hz: float = 20.0) -> None:
         from donkeycar.vehicle import Vehicle

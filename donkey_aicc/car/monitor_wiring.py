@@ -13,7 +13,7 @@ from donkey_aicc.errors import ConfigError
 if TYPE_CHECKING:
     from donkey_aicc.alarm.brake import BrakeSettings
     from donkey_aicc.parts.frame_intake import FrameIntake
-    from donkey_aicc.parts.safety_predictor import RightOfWay
+    from donkey_aicc.parts.right_of_way import RightOfWay
     from donkey_aicc.parts.world_model_scorer import WorldModelScorer
 
 SCORE_CHANNELS = [
@@ -57,7 +57,7 @@ def add_judgement(car: Assembly, monitor: Monitor | None, intake: "FrameIntake |
     if monitor is None or intake is None:
         return None
     from donkey_aicc.parts.monitor_status import MonitorStatus, NewestScores
-    from donkey_aicc.parts.safety_predictor import RightOfWay
+    from donkey_aicc.parts.right_of_way import RightOfWay
 
     first = RightOfWay()
     scorer = _make_scorer(car, monitor, intake, first)

@@ -50,8 +50,28 @@ def add_aicc(
 ) -> tuple[list[str], list[str]]:
     """Put our parts at their places among those the vehicle has already; call it once, right before the tub is made.
 
-    inputs, types: the channels that the tub records, and their types. Returns both with ours added.
-    config: the AICC_* keys of `cfg`, if they have been read already.
+    Args:
+        V: donkeycar's vehicle, with camera, controller, pilot and drivetrain added.
+        cfg: donkeycar's configuration with the AICC_* keys (mycar_template/myconfig.py explains each with its unit).
+        inputs: names of the channels that the tub records. Both are returned with ours added.
+        types: of those channels, as donkeycar's tub names them.
+        config: the AICC_* keys of `cfg`, if they have been read already.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from donkeycar.parts.transform import Lambda
+        >>> from donkeycar.vehicle import Vehicle
+        >>> from donkey_aicc import add_aicc
+        >>> V, sent = Vehicle(), ["steering", "throttle"]
+        >>> V.add(Lambda(lambda: np.zeros((120, 160, 3), dtype=np.uint8)), outputs=["cam/image_array"])
+        >>> V.add(Lambda(lambda: (0.0, 0.3, "local")), outputs=[*sent, "user/mode"])  # pilot and drive mode
+        >>> V.add(Lambda(lambda *command: None), inputs=sent)  # the drivetrain
+        >>> cfg = SimpleNamespace(DRIVE_LOOP_HZ=20, DONKEY_GYM=True, DATA_PATH=str(folder))
+        >>> cfg.AICC_BUNDLE, cfg.AICC_GRADE = "reference", "light"
+        >>> inputs, types = add_aicc(V, cfg, ["cam/image_array"], ["image_array"])
+        donkey_aicc: monitor on (reference, grade light, ...
+        >>> "aicc/confidence" in inputs, "aicc/alarm" in inputs
+        (True, True)
     """
     if given_inject() is not None:
         cfg.AICC_INJECT = given_inject()

@@ -25,7 +25,7 @@ class OwnFault(NamedTuple):
 def register_fault(name: str, make: Make, *, side: str = CAMERA, learn: bool = False) -> None:
     """Add a fault of your own: `--inject`, `record --faults`, the cockpit and the report know it from then on.
 
-    Parameters:
+    Args:
         name: small letters, digits and underscores, such as `rain`; not one that exists already.
         make: called as make(severity, rng) at the start of every episode, severity 1 to 5 and rng a numpy Generator. It
             returns a function: for the camera image -> image, (H, W, 3) uint8 both; for the commands

@@ -23,7 +23,23 @@ Weights = dict[str, np.ndarray]
 
 
 class Bundle(Engine):
-    """What a bundle is, its files, checked whenever they are read, and its nets."""
+    """A bundle: what its manifest says, its files, checked whenever they are read, and its nets. Make one with `Bundle.load`.
+
+    Args:
+        manifest: as read from the folder; `horizons` (K frame counts), `context` (frames), the split, and how good it is.
+        path: of the folder.
+        threads: of the CPU for the world model, 1 or more.
+        control_threads: of the CPU for the safety predictor, 1 or more.
+
+    Example:
+        >>> from donkey_aicc import Bundle
+        >>> bundle = Bundle.load("reference")  # shipped; or a folder
+        >>> bundle.horizons[:3], bundle.has_predictor
+        ((1, 5, 10), True)
+        >>> features, logits = bundle.predict(np.zeros((2, 3, 64, 64), dtype=np.float32))  # (B, C, 64, 64) in 0 to 1
+        >>> features.shape, logits.shape
+        ((2, 128), (2, 11))
+    """
 
     def __init__(self, manifest: Manifest, path: Path, threads: int = 1, control_threads: int = 1) -> None:
         super().__init__(self._graph, threads, control_threads)

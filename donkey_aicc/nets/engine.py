@@ -41,7 +41,7 @@ class Engine:
 
     A session is made when its net is first used: grade light never pays for the dynamics net.
 
-    Parameters:
+    Args:
         build: gives one of the graphs of onnx_nets.py by its name.
         threads: of the world model; control_threads: of the predictor.
     """

@@ -75,7 +75,7 @@ OWN_PREDICTORS: dict[str, OwnPredictor] = {}
 def register_predictor(name: str, predict: Predictor, *, horizons: Sequence[int], lags: Sequence[int] = (0,)) -> None:
     """Add a safety predictor of your own: torch, Keras, ONNX or any function, for bundles that `use_predictor` makes.
 
-    Parameters:
+    Args:
         name: small letters, digits and underscores, such as `mine`; bundles hold it.
         predict: called as predict(frames, steering), several inputs at once (nine views of a frame in the drive loop, so it must
             take a few milliseconds). frames: (B, n, 64, 64, 3) float32 RGB in 0 to 1, the newest first; steering: (B, n) float32
@@ -140,7 +140,7 @@ class OnnxPredictor:
     Its first input is the frames, (B, 3 n, 64, 64) as torch writes them or (B, 64, 64, 3 n) as Keras does, in 0 to 1, the newest
     first; a second input, if it has one, is the steering (B, n). Its first output is probabilities (B, K), a second one features.
 
-    Parameters:
+    Args:
         path: of the .onnx file.
         threads: of the CPU that it may use, 1 by default: others belong to the drive loop and to the scorer.
 

@@ -17,7 +17,7 @@ def use_predictor(bundle: str | Path, name: str, out: str | Path) -> Path:
     Score, calibrate, evaluate, replay and drive it like any bundle, wherever the predictor is registered (AICC_PLUGINS). On
     other computers it is refused. `donkey-aicc train TUBS --predictor NAME` does the same behind the training of a world model.
 
-    Parameters:
+    Args:
         bundle: folder of the bundle that gives the world model; it stays as it is unless `out` is the same.
         name: of a predictor that `register_predictor` was told.
         out: folder to write, new or empty. Returns it.

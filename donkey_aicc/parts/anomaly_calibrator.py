@@ -31,6 +31,19 @@ class AnomalyCalibrator:
     - no image or no usable probability: 0, the only value that is never too high.
 
     With signs and an alarm that knows their range, a fault that is over is forgotten (`PastFaults`).
+
+    Args:
+        calibrator: a fitted one, such as `load_calibrator` gives; None: the raw probability, at most 0.5.
+        horizons: of the bundle, K frame counts.
+        max_age_s: seconds; older scores count as missing.
+
+    Example:
+        >>> from donkey_aicc import AnomalyCalibrator, Bundle, load_calibrator
+        >>> bundle = Bundle.load("reference")
+        >>> part = AnomalyCalibrator(load_calibrator(bundle, "light"), bundle.horizons)
+        >>> confidence, least, status = part.run([0.99] * 11, rho=1.0, delta=1.0, age_s=0.05, valid=False, state="warming up")
+        >>> len(confidence), least == min(confidence), status
+        (11, True, 'warming up')
     """
 
     def __init__(self, calibrator: Calibrator | None, horizons: Sequence[int], *, max_age_s: float = 1.5) -> None:

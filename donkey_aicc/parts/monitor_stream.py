@@ -167,6 +167,15 @@ def _check_statistics(statistics: ScoreStatistics) -> None:
         ) from error
 
 
+@dataclass
+class Counts:
+    """What happened in this drive."""
+
+    frames_scored: int = 0
+    frames_skipped: int = 0  # not looked at, because newer ones waited
+    restarts: int = 0
+
+
 MOST_WAITING = 3  # more than that, and the scorer jumps to the newest: stale scores are useless
 WINDOW_S = 3.0  # over which frames are counted
 KEEPS_UP = 0.9  # scored share of the frames from which on nobody need know

@@ -1,17 +1,11 @@
 """SafetyPredictor: from a camera frame, or the last few, to the probability that the car is still safe k steps from now.
 
-TTA: the same averaged over slightly altered views of the frame, in one batched pass. Both go before the scorer (`RightOfWay`):
-two busy cores share caches and memory, and slow each other down by half.
+TTA: the same averaged over slightly altered views of the frame, in one batched pass.
 """
 
-import contextlib
 import logging
-import os
-import sys
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +14,7 @@ from donkey_aicc import channels
 from donkey_aicc.nets.preprocess import History
 from donkey_aicc.parts.frame_intake import FrameIntake, SeenFrame
 from donkey_aicc.parts.monitor_stream import Scored
+from donkey_aicc.parts.right_of_way import RightOfWay
 from donkey_aicc.scoring.hindsight import Hindsight
 from donkey_aicc.scoring.randomness import FrameRandomness
 from donkey_aicc.scoring.restored_view import Restoration, share_at
@@ -33,41 +28,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NICENESS = 5  # of the scorer's thread; more, and it would sit on Python's lock while others use its core
-
-
-class RightOfWay:
-    """`with` it, the drive loop computes; meanwhile the scorer's thread waits between two of its steps, at most `patience_s`."""
-
-    def __init__(self, patience_s: float = 0.05) -> None:
-        self._free = threading.Event()
-        self._free.set()
-        self._patience_s = patience_s  # whatever happens in the loop, the scorer goes on
-
-    def __enter__(self) -> None:
-        self._free.clear()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._free.set()
-
-    def give(self) -> None:
-        """Called by whoever can wait."""
-        self._free.wait(self._patience_s)
-
-
-def give_way() -> None:
-    """The calling thread yields to the drive loop where both want the same core. Only Linux has niceness per thread."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
-
 
 class SafetyPredictor:
     """Donkeycar part: image, steering -> p_safe, one probability per horizon; an empty list when there is none.
 
     A predictor with history remembers the last frames and their steering; one without takes no notice of the steering.
     An empty list and not None, because donkeycar keeps a channel's old value when a part returns None.
-    intake: the one that the monitor's parts share; without one it looks for itself where a sequence begins.
+
+    Args:
+        bundle: a loaded `Bundle` with a predictor.
+        intake: the one that the monitor's parts share; without one it looks for itself where a sequence begins.
+
+    Example:
+        >>> from donkey_aicc import Bundle, SafetyPredictor
+        >>> p_safe = SafetyPredictor(Bundle.load("reference")).run(np.zeros((120, 160, 3), dtype=np.uint8), 0.0)
+        >>> len(p_safe), 0.0 <= min(p_safe) <= max(p_safe) <= 1.0
+        (11, True)
     """
 
     def __init__(self, bundle: "Bundle", intake: FrameIntake | None = None) -> None:
@@ -154,6 +130,21 @@ class TTA:
     p_safe is the unaltered view of the same pass, so the predictor need not run again. Frame scores are those anomaly
     scores of `score_names` that come from the prediction; they need the calibrator's statistics. The views depend on the seed
     and on the frame's number in its sequence, as in offline scoring.
+
+    Args:
+        predictor: the `SafetyPredictor` whose net it runs; that part itself need not be in the vehicle.
+        settings: number of views and seed, those of the calibrator (`calibrator.settings`); None: nine views, seed 0.
+        details: False: `run` returns p_tta alone, a list of K probabilities. True: the channels of `DETAILS`, for `add_aicc`.
+        statistics: of the calibrator, for the frame scores.
+        score_names: which scores the calibrator wants.
+        right_of_way: shared with the scorer's thread, which then waits while this part computes.
+        restoring: how pictures are restored, and the scorer that says when.
+
+    Example:
+        >>> from donkey_aicc import TTA, Bundle, SafetyPredictor
+        >>> p_tta = TTA(SafetyPredictor(Bundle.load("reference"))).run(np.zeros((120, 160, 3), dtype=np.uint8), 0.0)
+        >>> len(p_tta)
+        11
     """
 
     DETAILS = (channels.P_TTA, channels.P_SAFE, channels.P_RESTORED, channels.RESTORED, channels.HINDSIGHT, channels.FRAME_SCORES)

@@ -5,15 +5,14 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.alarm.signs import SignSettings
 from donkey_aicc.limits import drive_command
 from donkey_aicc.parts import states
 from donkey_aicc.parts.frame_intake import FrameIntake
-from donkey_aicc.parts.monitor_stream import MAXIMAL, Backlog, Frame, MonitorStream, Scored, frame_of
-from donkey_aicc.parts.safety_predictor import RightOfWay, give_way
+from donkey_aicc.parts.monitor_stream import MAXIMAL, Backlog, Counts, Frame, MonitorStream, Scored, frame_of
+from donkey_aicc.parts.right_of_way import RightOfWay, give_way
 from donkey_aicc.scoring.settings import ScoreSettings
 from donkey_aicc.scoring.statistics import ScoreStatistics
 
@@ -29,15 +28,6 @@ HANG_S = 10.0  # frames wait and the thread shows no sign of life
 Output = tuple[float, float, float, bool, str, dict[str, float]]
 
 
-@dataclass
-class Counts:
-    """What happened in this drive."""
-
-    frames_scored: int = 0
-    frames_skipped: int = 0  # not looked at, because newer ones waited
-    restarts: int = 0
-
-
 class _Ended(Exception):
     """The thread's work is not wanted any more."""
 
@@ -49,6 +39,25 @@ class WorldModelScorer:
     With threaded=True its own thread scores; where that is too slow it jumps to the newest frame (`Backlog`), `slow` says so, and
     after a while it goes on at the next of the `lower` grades. With threaded=False the loop scores, for simulations.
     A score that is not known counts as 1, the maximum, and is never valid.
+
+    Args:
+        bundle: a loaded `Bundle`.
+        statistics: of the calibrator: what is nominal, so that scores are from 0 to 1. None: the state is `no statistics`.
+        settings: of the calibrator (`calibrator.settings`).
+        lower: settings and statistics of lower grades that it may go down to where the computer is too slow.
+        intake: the one that the monitor's parts share; without one it looks for itself where a sequence begins.
+        right_of_way: shared with `TTA`, which goes first.
+        signs: of the alarm; they come with the result for it.
+        make_stream: makes what scores the frames, for tests.
+
+    Example:
+        >>> from donkey_aicc import Bundle, WorldModelScorer, load_calibrator
+        >>> bundle = Bundle.load("reference")
+        >>> calibrator = load_calibrator(bundle, "light")
+        >>> scorer = WorldModelScorer(bundle, calibrator.statistics, calibrator.settings)
+        >>> rho, delta, age_s, valid, state, scores = scorer.run(np.zeros((120, 160, 3), dtype=np.uint8), 0.0, 0.3)
+        >>> valid, state  # it wants 100 frames of context
+        (False, 'warming up')
     """
 
     def __init__(

@@ -26,7 +26,7 @@ def score_pictures(
 ) -> dict[str, np.ndarray]:
     """What the monitor says about N pictures in the order of driving; the same numbers as on a car that sees them.
 
-    Parameters:
+    Args:
         bundle: a `Bundle`, its folder, or the name of a shipped one such as `reference`.
         pictures: a folder of .jpg and .png files in the order of their names, a list of such files, or an array (N, H, W, 3)
             uint8 RGB. They are frames of one drive, at the rate of the drives that the bundle was trained on (ours: 20 Hz).
@@ -35,9 +35,9 @@ def score_pictures(
 
     Returns:
         name -> array of N rows. `p_safe`, `p_tta` (N, K): raw probability of being safe at each horizon of the bundle, plain and
-        over altered views. `valid` (N,) bool: 100 frames of context were there. With a calibrator also `confidence` (N, K), and
-        `rho`, `delta` (N,) in 0 to 1, NaN where not valid; `alarm`, `reason` (N,) texts and `hazard` (N, K). Without predictor
-        the columns that come from it are missing.
+        over altered views. `valid` (N,) bool: 100 frames of context were there. `confidence` (N, K), NaN where not valid or
+        without a calibrator. With one also `rho`, `delta` (N,) in 0 to 1, NaN likewise; `alarm`, `reason` (N,) texts and
+        `hazard` (N, K). Without a predictor the columns that come from it are missing.
 
     Example:
         >>> from donkey_aicc import score_pictures
@@ -52,7 +52,9 @@ def score_pictures(
         raise AiccError(f"commands must be ({len(images)}, 2) numbers from -1 to 1, one row per picture, got {actions.shape}")
     drive = make_drive("pictures", "", images, actions)
     table = score_drives(bundle, [drive], settings=score_settings(bundle, grade))
-    found = {"valid": table.valid} | ({"p_safe": table.p_safe, "p_tta": table.p_tta} if bundle.has_predictor else {})
+    found = {"valid": table.valid}
+    if bundle.has_predictor:
+        found |= {"p_safe": table.p_safe, "p_tta": table.p_tta, "confidence": np.full(table.p_tta.shape, np.nan)}
     if not bundle.calibrator_path.is_file():
         return found
     calibrator = load_calibrator(bundle, grade)

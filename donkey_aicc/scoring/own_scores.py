@@ -17,7 +17,7 @@ def register_score(name: str, make: Callable[[], Score]) -> None:
     It is computed where ours are: on the car in the scorer's thread, offline for every frame of a tub, by the same code. The
     calibrator stores its name, and a car that does not know the name refuses the bundle.
 
-    Parameters:
+    Args:
         name: small letters, digits and underscores, such as `blur_meter`; the name of its score everywhere.
         make: called as make() at the start of every sequence. It returns a function that is called once per frame, in order, as
             score(image, steering, throttle): image (64, 64, 3) uint8 RGB, the commands as sent, each -1 to 1. It returns a

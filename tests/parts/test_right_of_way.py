@@ -3,7 +3,7 @@
 import threading
 import time
 
-from donkey_aicc.parts.safety_predictor import RightOfWay
+from donkey_aicc.parts.right_of_way import RightOfWay
 
 
 def test_the_scorer_waits_until_the_loop_is_done():
