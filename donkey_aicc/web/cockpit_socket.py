@@ -117,11 +117,15 @@ class CockpitSocket(WebSocketHandler):
             self._do(given)
 
     def _over_the_limit(self, given: dict[str, Any]) -> None:
-        """Answered no more: answers cost, too. Only what stops the car or every fault is never too much for who may press it."""
+        """Answered no more: answers cost, too. What stops the car or every fault is done all the same for who may press it."""
         self._dropped += 1
-        if given.get("do") == FOR_EVERYBODY or (self.may_control and given.get("do") == "stop"):
+        if self.may_control and given.get("do") in ("stop", FOR_EVERYBODY):
             self._do(given)
-        elif self._dropped == 1:
+            return
+        if self._sees and given.get("do") == FOR_EVERYBODY:
+            with contextlib.suppress(AiccError):
+                self.controls.act(given)
+        if self._dropped == 1:
             self._reply(given, False, "too many messages; wait a second")
         elif self._dropped > MOST_DROPPED:
             self.close(POLICY, "too many messages")

@@ -36,7 +36,7 @@ class Cockpit:
         self.hub = CockpitHub(
             self.feed, Access(TOKEN, view), {"actions": []}, {"built": self._count, **(instruments or {})}, heat
         )
-        names = ("stop", "arm", "mark")
+        names = ("stop", "arm", "mark", "halt")
         self.controls = Controls(dict.fromkeys(names, self._ask), self.let_go.set)
 
     def _count(self):

@@ -258,6 +258,25 @@ def test_a_flood_without_the_token_is_neither_answered_nor_kept():
     play(story)
 
 
+def test_whoever_looks_may_stop_the_car_at_any_time_but_a_flood_of_stops_is_not_answered():
+    async def story(cockpit, port):
+        async with client(port) as stranger:
+            for _ in range(150):
+                await stranger.send({"do": "arm"})
+            await stranger.send({"do": "halt"})
+            while not cockpit.asked:
+                await asyncio.sleep(0.01)
+            assert cockpit.asked == ["halt"]
+            for _ in range(600):
+                await stranger.send({"do": "halt"})
+            replies = 0
+            while await stranger.next("reply"):
+                replies += 1
+            assert stranger.socket.close_code == cockpit_socket.POLICY and replies < 100
+
+    play(story)
+
+
 @pytest.mark.parametrize("token", ["short", "has a space in it", "", "é" * 10])
 def test_a_fixed_token_must_fit_into_a_link(token):
     with pytest.raises(ConfigError, match="the token must be 8 to 128"):
