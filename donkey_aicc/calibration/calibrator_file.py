@@ -55,7 +55,7 @@ def check_promise(calibrator: Calibrator, horizons: Sequence[int]) -> None:
     for corner in itertools.product((0.0, 0.5, 1.0), repeat=len(names)):
         scores = {name: np.full(len(p), value) for name, value in zip(names, corner, strict=True)}
         found = calibrator.calibrate_all(np.tile(p[:, None], len(horizons)), scores, horizons)
-        at = f"calibrator {calibrator.name} at {scores and dict(zip(names, corner, strict=True)) or 'any score'}"
+        at = f"calibrator {calibrator.name} at {', '.join(names) or 'any score'} {corner or ''}"
         if not (found.min() >= 0.0 and found.max() <= 1.0):  # also catches NaN
             raise AiccError(f"{at}: confidence must be from 0 to 1, got {found.min():g} to {found.max():g}")
         if (np.diff(found, axis=0) < -_SLACK).any():

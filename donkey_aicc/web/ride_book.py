@@ -30,7 +30,8 @@ class RideBook:
         if hit:
             self._whole = False
         self.lap_s = None if self._lap is None else time_s - self._began_s
-        off = isinstance(cte, float | int | np.floating) and self._half_width is not None and abs(cte) > self._half_width
+        known = isinstance(cte, float | int | np.floating) and self._half_width is not None
+        off = known and abs(float(cte)) > float(self._half_width or 0.0)
         out = off or mark is True
         self.departures += out and not self._out
         self._out = out

@@ -7,6 +7,7 @@ meant; a fault of the actuators stands behind the governor, where nobody sees th
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -24,7 +25,7 @@ class OwnFault:
     """make(seed) -> what it does; where it does it follows from its class."""
 
     kind: str
-    make: Callable[[np.random.Generator], See] | Callable[[np.random.Generator], Send] | None = None  # None: the package's
+    make: Callable[..., Any] | None = None  # a See or a Send; None: the package's
 
 
 class Played:
@@ -267,7 +268,7 @@ def firm_hand(rng: np.random.Generator) -> Send:
     return lambda steering, throttle, tick: (float(np.clip(1.8 * steering, -1.0, 1.0)), throttle)
 
 
-_MADE = {
+_MADE: dict[str, tuple[Callable[..., Any], ...]] = {
     PICTURE: (flicker, gamma, dirty_lens, half_missing, glare, colour_cast, stripes),
     TIMING: (five_hz, every_picture_twice, short_freezes, out_of_order, late_pictures),
     GEOMETRY: (rolled, turned, lifted, zoomed, mirrored),
