@@ -45,7 +45,9 @@ class Threshold:
 
     def statement(self, unit: str, minutes: float) -> str:
         """The promise in words. unit: what a piece is, such as `laps of 15 s`; minutes: of a piece."""
-        said = f"at most 1 false alarm in {1.0 / self.promise:.3g} {unit} (worth {self.pieces:.3g} independent ones)"
+        ten = 10.0 * self.promise  # however false alarms cluster: the sum bounds the chance of any
+        drive = f"or in 1 of {1.0 / ten:.3g} drives of ten" if ten < 1.0 else "nothing for a drive of ten"
+        said = f"at most 1 false alarm in {1.0 / self.promise:.3g} {unit} (worth {self.pieces:.3g} independent ones), {drive}"
         return said + (f"; aims at 1 in {minutes / self.aim:.2g} min" if self.aim < self.promise else "")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from donkey_aicc.alarm.alarm_policy import DANGER, LEVELS, NONE, WATCH
 from donkey_aicc.alarm.brake import COASTS, Brake, BrakeSettings
 from donkey_aicc.alarm.health import BLIND, OK
-from donkey_aicc.alarm.timing import CRAWL_HELPS_S, CRAWL_HOLD_S
+from donkey_aicc.alarm.timing import BLIND_LASTS_S, CRAWL_HELPS_S, CRAWL_HOLD_S
 from donkey_aicc.errors import ConfigError, one_of
 
 OFF, ADVISE, SLOW, STOP = MODES = ("off", "advise", "slow", "stop")
@@ -23,6 +23,7 @@ CRAWL_SHARE = 0.6  # of the usual throttle of nominal drives: slow enough to sta
 # tried for longer. On driven faults of D_aug 1 to 3 leave the same cars, 1 stops five that would have stayed, 3 stops two.
 TRY_CRAWL = 3.0
 _FREE, _CRAWL, _HALT = range(3)
+_ROUNDING_S = 1e-6  # of differences of seconds
 
 
 class GovernorPolicy:
@@ -75,7 +76,8 @@ class GovernorPolicy:
     def release(self) -> None:
         """Nothing holds the car but the wait for the monitor."""
         self._doing, self._held_until_s, self._level = _FREE, -1.0, NONE
-        self._helpless_s = math.inf  # since when the hazard has been too high for a crawl to go on for ever
+        # Since when the hazard has been too high for a crawl to go on for ever, and since when the monitor has been blind.
+        self._helpless_s = self._blind_s = math.inf
         self._brake.release()
 
     def confirm(self) -> bool:
@@ -131,8 +133,9 @@ class GovernorPolicy:
             return
         in_danger = self._level == DANGER and (blind or not near_hazard < self._stop_hazard)
         self._helpless_s = min(self._helpless_s, now) if in_danger else math.inf
-        lasts = now - self._helpless_s >= CRAWL_HELPS_S
-        if in_danger and self.mode in (ADVISE, STOP) and (blind or lasts or not near_hazard < self._halt_hazard):
+        self._blind_s = min(self._blind_s, now) if blind else math.inf
+        lasts = now - self._helpless_s >= CRAWL_HELPS_S or now - self._blind_s >= BLIND_LASTS_S - _ROUNDING_S
+        if in_danger and self.mode in (ADVISE, STOP) and (lasts or not near_hazard < self._halt_hazard):
             self._doing = _HALT
         elif self._level != NONE:
             self._doing, self._held_until_s = _CRAWL, now + CRAWL_HOLD_S

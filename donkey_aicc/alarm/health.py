@@ -12,8 +12,9 @@ from donkey_aicc.alarm.timing import FROZEN_S, LOST_S, SHARE_S, STANDING_START_S
 OK, WAITING, DOUBTFUL, BLIND = "ok", "waiting", "doubtful", "blind"
 STANDING_THROTTLE = 0.02  # up to here the wheels are not driven
 # Of the pictures that the camera should have given in the last second. A tenth lost is a bad cable and drives well; with over
-# 30 % lost the pilot steers by old pictures now and then; with less than half of them, most of what it does is a guess.
-DOUBTFUL_SHARE, BLIND_SHARE = 0.7, 0.5
+# 30 % lost the pilot steers by old pictures now and then, and crawls. With five a second, of 20, a crawling car goes a hand's
+# breadth from one to the next; with fewer, most of what it does is a guess.
+DOUBTFUL_SHARE, BLIND_SHARE = 0.7, 0.2
 _ROUNDING_S = 1e-6  # of sums of seconds
 
 

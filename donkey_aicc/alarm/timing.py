@@ -14,6 +14,7 @@ WELL_S = 0.5  # of unbroken sight until the monitor counts as well (again): by t
 WAIT_S = 3.0  # for the first sight of a drive: cameras and the scorer's thread need a second; later it is a fault
 
 STILL_S = 0.12  # a braked car whose picture has not changed for so long stands: two pictures of 20 Hz
+BLIND_LASTS_S = 0.1  # of a blindness that stops the car: one that ends at once, as after half a second of one picture, is over
 CRAWL_HELPS_S = 8.0  # of crawling in danger: five metres, a bend and a straight; what lasts longer is not the place's
 CALM_S = 1.5  # a state in words gets better only after so long: words that flicker cannot be read
 CRAWL_HOLD_S = 1.0  # a crawl outlasts its evidence by so much: a car that hops helps nobody

@@ -18,7 +18,13 @@ def test_ranks_and_statements():
     assert (found.value, found.promise, found.pieces) == (18.0, pytest.approx(0.1), 19)
     few = conformal_threshold(np.arange(1.0, 13.0), 0.01)
     assert (few.value, few.promise) == (12.0, pytest.approx(1 / 13))
-    assert few.statement("laps of 15 s", 0.25) == "at most 1 false alarm in 13 laps of 15 s (worth 12 independent ones)"
+    assert few.statement("laps of 15 s", 0.25) == (
+        "at most 1 false alarm in 13 laps of 15 s (worth 12 independent ones), or in 1 of 1.3 drives of ten"
+    )
+    hundred = conformal_threshold(np.arange(1.0, 101.0), 0.005).statement("laps of 15 s", 0.25)
+    assert hundred.startswith(
+        "at most 1 false alarm in 101 laps of 15 s (worth 100 independent ones), or in 1 of 10.1 drives of ten"
+    )
     high = conformal_threshold(np.arange(1.0, 13.0), 0.01, tail=True)  # the same promise, and a guess beyond it
     assert high.promise == few.promise and few.value < high.value <= MOST_TAIL * 12
     assert high.statement("laps of 15 s", 0.25).endswith("aims at 1 in 25 min")

@@ -71,11 +71,12 @@ def test_one_lost_and_one_repeated_frame_are_nothing(story):
     assert set(story.play(2.0, repeated=lambda tick: tick == number)) == {"ok"}
 
 
-def test_a_tenth_of_the_pictures_lost_is_well_a_third_doubtful_and_two_thirds_blind(story):
+def test_a_tenth_of_the_pictures_lost_is_well_up_to_three_quarters_doubtful_and_more_blind(story):
     assert set(story.play(20.0, lost=lambda tick: tick % 10 == 0)) == {"ok"}
-    third = story.play(3.0, lost=lambda tick: tick % 3 == 0)
-    assert any(each.startswith("doubtful: only ") for each in third) and not any(each.startswith("blind") for each in third)
-    assert story.play(3.0, repeated=lambda tick: tick % 3)[-1].startswith("blind: only ")
+    for lossy in ({"lost": lambda tick: tick % 3 == 0}, {"repeated": lambda tick: tick % 4}):
+        said = story.play(3.0, **lossy)
+        assert any(each.startswith("doubtful: only ") for each in said) and not any(each.startswith("blind") for each in said)
+    assert any(each.startswith("blind: only ") for each in story.play(3.0, repeated=lambda tick: tick % 8))
 
 
 def test_no_picture_and_no_scores_are_told_by_the_clock(story):
@@ -95,7 +96,7 @@ def test_a_camera_that_repeats_itself_and_a_picture_that_stands_still_are_blind_
 def test_who_has_been_blind_is_doubtful_for_a_while(story):
     story.play(1.0, lost=always)
     said = story.play(2.0)
-    assert said[-1] == "ok" and "doubtful: it has just begun to see again" in said
+    assert said[-1] == "ok" and any(each.startswith("doubtful: ") for each in said)
     assert 0.5 <= said.index("ok") / story.rate_hz <= 1.3
 
 
