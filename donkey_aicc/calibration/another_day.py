@@ -1,7 +1,5 @@
 """What drives of another day buy the alarm of a bundle, without training a net again."""
 
-from typing import TYPE_CHECKING
-
 from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm
 from donkey_aicc.alarm.pieces import piece_numbers
 from donkey_aicc.alarm.table_alarm import check_on
@@ -10,13 +8,10 @@ from donkey_aicc.scoring.score_table import ScoreTable, concatenate
 from donkey_aicc.scoring.settings import LIGHT
 from donkey_aicc.scoring.statistics import ScoreStatistics
 
-if TYPE_CHECKING:
-    from donkey_aicc.nets.bundle import Bundle
-
 LEAST_PIECES = 4  # two to learn from and two to judge on
 
 
-def what_it_buys(bundle: "Bundle", nominal: ScoreTable, added: ScoreTable, others: NominalDrives) -> list[str]:
+def what_it_buys(nominal: ScoreTable, added: ScoreTable, others: NominalDrives) -> list[str]:
     """Sentences. Without the added drives and with the first half of them, both judged on the second half."""
     nominal, added = table_at(nominal, LIGHT), table_at(added, LIGHT)
     pieces = piece_numbers(added, others.piece.frames)

@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     if args.add:
         options["labels_csv"] = None  # it speaks of the tubs the bundle was trained on
         added = scored(args.add, "scoring added drives", settings, driving_only=True)
-        print("\n".join(what_it_buys(bundle, nominal, added, others)))
+        print("\n".join(what_it_buys(nominal, added, others)))
         nominal = concatenate([nominal, added])
     if not bundle.has_predictor:
         calibrator, path = fit_scores_only(bundle, nominal, settings, others)

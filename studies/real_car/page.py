@@ -1,4 +1,4 @@
-"""docs/real_car.md from the study's results: no number there is typed by hand."""
+"""docs/real_car_study.md from the study's results: no number there is typed by hand."""
 
 import io
 from pathlib import Path
@@ -12,7 +12,7 @@ from donkey_aicc.files import write_atomic
 from studies.real_car.natural_shift import ROWS
 from studies.real_car.plan import SHIFTS
 
-OPENING = """# A real car
+OPENING = """# A real car: the study
 
 Made by `python -m studies real-car` (size `{size}`, predictor `{predictor}`) from its `report/real_car.json`.
 Data: {data}. {source}
