@@ -9,6 +9,7 @@ COMMANDS = {
     "experiment": "record, train, calibrate and evaluate in the embedded simulator, down to the report",
     "transfer": "judge the bundle of one experiment on the drives of another, such as another track",
     "decide": "which restorations, which gate and which calibrator, on D_aug families left out one at a time",
+    "restored": "AICC-R beside every other row on the drives of experiments, with whole-drive intervals and the goals",
     "results": "take in finished experiments and write the results pages from all of them",
     "alarm-drives": "the bundle of an experiment with an alarm whose thresholds come from further nominal laps",
     "governor": "drive under every fault with and without the governor, at the same nominal cost as its rivals",

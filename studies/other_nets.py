@@ -25,7 +25,7 @@ SMALL = (8, 16, 32, 144)  # channels: three such nets take as many multiplicatio
 def train_other_nets(experiment: Experiment) -> None:
     """Train both and keep what they say about every frame that was scored; what is there already is kept."""
     path = experiment.layout.other_nets
-    if path.exists():
+    if path.exists() or not experiment.preset.other_nets:
         return
     bundle = Bundle.load(experiment.layout.bundle)
     drives = _scored_drives(experiment, bundle)

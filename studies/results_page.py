@@ -77,13 +77,15 @@ def headline_page(
     open_loop: dict[str, Any] | None = None,
     governor: dict[str, Any] | None = None,
     times: dict[str, Any] | None = None,
+    restored: str = "",
 ) -> str:
-    """One page for readers: the main table and picture, and on how many tracks each claim holds."""
+    """One page for readers: the main table and picture, and on how many tracks each claim holds. restored: that section."""
     tracks = one_per_track(runs)
     names = ", ".join(results["about"]["track"] for results in tracks.values())
     parts = [HEADLINE.format(count="one track" if len(tracks) == 1 else f"{len(tracks)} tracks", tracks=names)]
     parts.append("![OOD and nominal ECE of every method on loop](../studies/results/figures/overview.png)\n")
     parts.append(_section(main_table(tracks)))
+    parts += [restored] if restored else []
     parts.append("## What holds on how many tracks" + "\n" + READING)
     for group, lines in verdicts(tracks).items():
         parts.append(f"### {group}\n\n" + "\n".join(f"- {_escaped(line)}" for line in lines) + "\n")
@@ -115,9 +117,10 @@ def write_results_pages(
     open_loop: dict[str, Any] | None = None,
     governor: dict[str, Any] | None = None,
     times: dict[str, Any] | None = None,
+    restored: str = "",
 ) -> None:
     write_atomic(all_tables_path, results_page(runs, open_loop))
-    write_atomic(headline_path, headline_page(runs, open_loop, governor, times))
+    write_atomic(headline_path, headline_page(runs, open_loop, governor, times, restored))
 
 
 def _section(table: Table) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from donkey_aicc.faults.d_aug import SEVERITIES
-from donkey_aicc.scoring.settings import BatchSettings, ScoreSettings
+from donkey_aicc.scoring.settings import LIGHT, BatchSettings, ScoreSettings
 from donkey_aicc.simulator.driving import Marshal
 
 
@@ -32,6 +32,7 @@ class ExperimentPreset:
     loop_drives: int = 4  # per fault and severity, in closed and in open loop each
     loop_frames: int = 360
     loop_severities: tuple[int, ...] = (1, 3, 5)
+    other_nets: bool = True  # two other kinds of predictor, for comparison
 
 
 def _everywhere(value: int) -> dict[str, int]:
@@ -79,6 +80,16 @@ PRESETS = {
         loop_severities=(1, 3, 5),
     ),
     "quick": _QUICK,
+    # An hour of a tenth of a core: grade light, so the dynamics net hardly learns; judged by `studies restored`.
+    "light": replace(
+        _QUICK,
+        name="light",
+        nominal={"train": (32, (300, 300)), "calibration": (12, (400, 400)), "test": (12, (400, 400))},
+        training=("vae.epochs=4", "vae.frames=6000", "dynamics.epochs=1", "dynamics.windows=32", "safety.epochs=3"),
+        further=("vae.epochs=1", "vae.frames=2500", "vae.lr=0.001", "dynamics.lr=0.0001"),
+        scoring=ScoreSettings().at_grade(LIGHT),
+        other_nets=False,
+    ),
     "tiny": replace(
         _QUICK,
         name="tiny",

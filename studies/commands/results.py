@@ -15,13 +15,14 @@ def run(args: argparse.Namespace) -> int:
     from studies.governor.table import read_governor
     from studies.grade_rows import read_times
     from studies.loop_tables import read_open_loop
+    from studies.restored_page import restored_section
     from studies.results_page import write_results_pages
 
     folder = Path(args.results)
     for path in collect(args.experiments, folder):
         print(f"taken in: {path}")
     page = folder / "README.md"
-    beside = read_open_loop(folder), read_governor(folder), read_times(folder)
+    beside = read_open_loop(folder), read_governor(folder), read_times(folder), restored_section(folder)
     write_results_pages(page, Path(args.headline), read_runs(folder), *beside)
     print(f"written: {page} and {args.headline}")
     return 0
