@@ -11,8 +11,8 @@ from studies.restored_rows import FIRST
 FOLDER = "restored"
 INTRODUCTION = """## The restored view and hindsight
 
-AICC-R ([what it is](calibrators.md#aicc-r)) beside every other row on the same frames, fitted once on all calibration drives; intervals
-over whole drives. `python -m studies restored` makes these tables; the size of the experiment stands above each.
+AICC-R ([what it is](calibrators.md#aicc-r)) beside every other row on the same frames, fitted once on all calibration drives;
+intervals over whole drives. `python -m studies restored` makes these tables; the size of the experiment stands above each.
 
 """
 
