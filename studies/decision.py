@@ -17,7 +17,7 @@ from studies.left_out_families import family_table, judge, measured, method_tabl
 from studies.nominal_picture import stored
 from studies.restorations import BANK, GATES, SHIPPED, VIEWS, Views, gated, predict_views
 
-SHOWN = (OURS, "dac_authors", "aicc_r_no_restoring", "aicc_r_hindsight", "aicc_r", "aicc_r_shift")
+SHOWN = (OURS, "dac_authors", "aicc_r_no_restoring", "aicc_r_hindsight", "aicc_r")
 
 
 def decide_method(folder: str) -> str:

@@ -31,8 +31,7 @@ CANDIDATES: dict[str, Callable[[], Calibrator]] = {
 } | {
     "rho, delta; fitted on driven faults too": _with("driven", "rho", "delta", starts_from=P_TTA),
     "restored + log rho, control, hindsight": _with("light", "log_rho", "control", "hindsight"),
-    "restored + hindsight, recent safe share": _with("shift", "hindsight", "recent_unsafe"),
-    "restored + rho, hindsight, recent safe share": _with("rho_shift", "rho", "hindsight", "recent_unsafe"),
+    "restored + rho, hindsight": _with("rho", "rho", "hindsight"),
 }
 
 

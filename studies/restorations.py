@@ -139,7 +139,7 @@ def gated(table: ScoreTable, views: Views, names: Sequence[str], gate: Gate) -> 
     advantage = np.stack([views.advantage[name] for name in names])
     p = np.stack([views.p[name] for name in names])
     restored, share = table.p_safe.copy(), np.zeros(len(table))
-    hindsight, recent = np.empty(len(table)), np.empty(len(table))
+    hindsight = np.empty(len(table))
     first = np.flatnonzero(table.step == 0)
     for begin, end in pairwise([*first.tolist(), len(table)]):
         for at in range(0, end - begin, CHECK_EVERY):
@@ -151,6 +151,5 @@ def gated(table: ScoreTable, views: Views, names: Sequence[str], gate: Gate) -> 
             restored[rows] += share[rows, None].astype(np.float32) * (p[best, rows] - table.p_safe[rows])
         past = Hindsight(table.horizons.tolist(), 1, CONTEXT)
         for row in range(begin, end):
-            surprise, mean_belief = past.update(restored[row : row + 1])
-            hindsight[row], recent[row] = surprise[0], mean_belief[0]
-    return replace(table, p_restored=restored, restored=share, hindsight=hindsight, recent=recent)
+            hindsight[row] = past.update(restored[row : row + 1])[0]
+    return replace(table, p_restored=restored, restored=share, hindsight=hindsight)

@@ -48,7 +48,6 @@ def synthetic_table(
         latent=rng.normal(size=(rows, 6)) + 6.0 * amount[:, :1],
         cnn_features=np.maximum(rng.normal(size=(rows, cnn_width)) + 3.0 * amount[:, :1], 0.0).astype(np.float32),
         hindsight=0.1 + 0.05 * rng.normal(size=rows) + 0.4 * amount.max(axis=1),
-        recent=np.clip(0.6 + 0.1 * rng.normal(size=rows) - 0.2 * amount.max(axis=1), 0.0, 1.0),
         mc_dropout=np.abs(rng.normal(0.03, 0.01, size=(rows, count))),
         valid=step >= warm_up,
         labels=labels,

@@ -13,8 +13,6 @@ from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import Scores
 from donkey_aicc.stored import number
 
-SHIFT_MAX = 2.0  # on the logit: .88 becomes at least .5
-
 Part = tuple[str, ScoreTable, Scores]  # title, rows, their scores
 
 
@@ -40,16 +38,6 @@ class AnomalyTemperature(Calibrator):
         super().__init__(name, label, starts_from, score_names)
         self.temperatures: dict[int, float] = {}
         self.weights: dict[str, float] = {}
-
-    @property
-    def heated_by(self) -> tuple[str, ...]:
-        """The scores that raise the temperature."""
-        return self.score_names
-
-    @property
-    def lowered_by(self) -> tuple[str, ...]:
-        """The scores that lower the logit; the paper has none."""
-        return ()
 
     def fit(self, table: ScoreTable, pool: Pool | None = None) -> "AnomalyTemperature":
         self.temperatures = fit_temperatures(table, self.probability_of(table), self.name)
@@ -78,12 +66,10 @@ class AnomalyTemperature(Calibrator):
         labels = np.concatenate([table.labels for _, table, _ in parts])
         scores = np.concatenate([self.required_scores(scores, len(table)) for _, table, scores in parts])
         held_out = np.concatenate([validation_rows(table.sequence, seed) for _, table, _ in parts])
-        heat, shift = np.split(scores, [len(self.heated_by)], axis=1)
         train, validation, whole = (
-            HeatingProblem(logits[rows], labels[rows], heat[rows], shift[rows]) for rows in (~held_out, held_out, slice(None))
+            HeatingProblem(logits[rows], labels[rows], scores[rows]) for rows in (~held_out, held_out, slice(None))
         )
-        upper = np.array([W_MAX] * len(self.heated_by) + [SHIFT_MAX] * len(self.lowered_by))
-        weights = fit_weights(train, validation, whole, upper)
+        weights = fit_weights(train, validation, whole, len(self.score_names))
         return {name: float(weight) for name, weight in zip(self.score_names, weights, strict=True)}
 
     def _pool_report(self, pool: Pool) -> dict[str, float]:
@@ -100,20 +86,16 @@ class AnomalyTemperature(Calibrator):
 
     def calibrate_all(self, p: np.ndarray, scores: ScoreMap, horizons: Iterable[int]) -> np.ndarray:
         weights = np.array([self.weights[name] for name in self.score_names])
-        each, count = self.required_scores(scores, len(p)), len(self.heated_by)
-        heat, shift = each[:, :count] @ weights[:count], each[:, count:] @ weights[count:]
+        heat = self.required_scores(scores, len(p)) @ weights
         temperatures = np.array([self.of_horizon(self.temperatures, int(horizon)) for horizon in horizons])
-        return sigmoid(logit(p) / (temperatures * np.exp(heat)[:, None]) - shift[:, None])
+        return sigmoid(logit(p) / (temperatures * np.exp(heat)[:, None]))
 
     def parameters(self) -> dict[str, Any]:
         return {"temperatures": by_text(self.temperatures), "weights": dict(self.weights)}
 
     def load_parameters(self, stored: dict[str, Any]) -> None:
         self.temperatures = stored_temperatures(stored["temperatures"])
-        most = dict.fromkeys(self.heated_by, W_MAX) | dict.fromkeys(self.lowered_by, SHIFT_MAX)
-        self.weights = {
-            name: number(f"the weight of {name}", stored["weights"][name], 0.0, most[name]) for name in self.score_names
-        }
+        self.weights = {name: number(f"the weight of {name}", stored["weights"][name], 0.0, W_MAX) for name in self.score_names}
 
 
 def nominal_and_pieces(pool: Pool, rows: np.ndarray) -> list[Part]:
@@ -122,15 +104,11 @@ def nominal_and_pieces(pool: Pool, rows: np.ndarray) -> list[Part]:
     return [("nominal", pool.nominal, pool.nominal_scores), ("augmented", pool.augmented.select(rows), picked)]
 
 
-LOWERING = ("recent_unsafe",)
-
-
 class RestoredTemperature(AnomalyTemperature):
     """AICC-R: the same on the probability of the restored view, with hindsight among the scores.
 
     The weights are fitted on the frames driven under faults of D_aug too, where there are any: in a piece of a nominal drive
-    the car still does what was foreseen. `recent_unsafe` may lower the logit, by at most SHIFT_MAX: 0 <= v <= SHIFT_MAX, so
-    the confidence still never falls while p rises, no score raises it for p >= 1/2, and none brings it above 1/2 for p < 1/2.
+    the car still does what was foreseen.
     """
 
     kind = "restored_temperature"
@@ -143,14 +121,6 @@ class RestoredTemperature(AnomalyTemperature):
         score_names: tuple[str, ...] = ("rho", "delta", "hindsight"),
     ) -> None:
         super().__init__(name, label, starts_from, score_names)
-
-    @property
-    def heated_by(self) -> tuple[str, ...]:
-        return tuple(name for name in self.score_names if name not in LOWERING)
-
-    @property
-    def lowered_by(self) -> tuple[str, ...]:
-        return tuple(name for name in self.score_names if name in LOWERING)
 
     def parts_of(self, pool: Pool) -> list[Part]:
         driven: list[Part] = [] if pool.driven is None else [("driven", pool.driven, pool.driven_scores)]

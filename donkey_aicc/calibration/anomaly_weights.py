@@ -13,40 +13,30 @@ VALIDATION_SHARE = 0.2
 
 
 class HeatingProblem:
-    """Samples with fixed base logits; each row is divided by exp(w . scores of the row), then lowered by v . shifts of the row.
+    """Samples with fixed base logits; each row is divided by exp(w . scores of the row)."""
 
-    The parameters are w and v in one vector; without shifts only w.
-    """
-
-    def __init__(self, base_logit: np.ndarray, labels: np.ndarray, scores: np.ndarray, shifts: np.ndarray | None = None) -> None:
-        """base_logit: (N, K) logit(p) / T_k, labels: (N, K) with NaN unknown, scores: (N, S), shifts: (N, B)."""
-        self._known = ~np.isnan(labels)
-        self._sign = np.where(self._known, np.where(labels > 0.5, 1.0, -1.0), 0.0)
-        self._logit = base_logit
+    def __init__(self, base_logit: np.ndarray, labels: np.ndarray, scores: np.ndarray) -> None:
+        """base_logit: (N, K) logit(p) / T_k, labels: (N, K) with NaN unknown, scores: (N, S)."""
+        known = ~np.isnan(labels)
+        self._known = known
+        self._signed = np.where(known, np.where(labels > 0.5, base_logit, -base_logit), 0.0)
         self._scores = scores
-        self._shifts = np.zeros((len(scores), 0)) if shifts is None else shifts
-        self.samples = int(self._known.sum())
+        self.samples = int(known.sum())
         if not self.samples:
             raise AiccError("no labelled sample to fit anomaly weights on")
 
     def nll(self, weights: np.ndarray) -> float:
         """Mean negative log-likelihood in nats."""
-        return float(np.logaddexp(0.0, -self._margin(weights)[0])[self._known].sum() / self.samples)
+        margin = self._signed * np.exp(-(self._scores @ weights))[:, None]
+        return float(np.logaddexp(0.0, -margin)[self._known].sum() / self.samples)
 
     def nll_and_gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        """The same with its derivative by the weights, (S + B,)."""
-        margin, heated = self._margin(weights)
+        """The same with its derivative by the weights, (S,)."""
+        margin = self._signed * np.exp(-(self._scores @ weights))[:, None]
         small = np.exp(-np.abs(margin))  # shared by softplus and sigmoid
         loss = np.maximum(-margin, 0.0) + np.log1p(small)
-        slope = np.where(margin >= 0, small, 1.0) / (1.0 + small) * self._sign  # sigmoid(-margin), signed; 0 where unknown
-        by_heat, by_shift = (slope * heated).sum(axis=1) @ self._scores, slope.sum(axis=1) @ self._shifts
-        return float(loss[self._known].sum() / self.samples), np.concatenate([by_heat, by_shift]) / self.samples
-
-    def _margin(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How far each sample is on its right side, and the heated logits; both (N, K)."""
-        count = self._scores.shape[1]
-        heated = self._logit * np.exp(-(self._scores @ weights[:count]))[:, None]
-        return self._sign * (heated - (self._shifts @ weights[count:])[:, None]), heated
+        slope = np.where(margin >= 0, small, 1.0) / (1.0 + small) * margin  # sigmoid(-margin) * margin; 0 where unknown
+        return float(loss[self._known].sum() / self.samples), slope.sum(axis=1) @ self._scores / self.samples
 
 
 def base_logits(p: np.ndarray, horizons: np.ndarray, temperatures: dict[int, float]) -> np.ndarray:
@@ -57,30 +47,25 @@ def base_logits(p: np.ndarray, horizons: np.ndarray, temperatures: dict[int, flo
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
-def minimise_weights(objective: Objective, start: np.ndarray, upper: float | np.ndarray = W_MAX) -> np.ndarray:
-    """L-BFGS-B with 0 <= w <= upper from one start; upper: for all, or one for each."""
+def minimise_weights(objective: Objective, start: np.ndarray, upper: float = W_MAX) -> np.ndarray:
+    """L-BFGS-B with 0 <= w <= upper from one start."""
     from scipy.optimize import minimize  # only fits need it: the car loads no scipy
 
     if not len(start):
         return start
-    most = np.broadcast_to(upper, start.shape)
-    found = minimize(objective, np.minimum(start, most), jac=True, method="L-BFGS-B", bounds=[(0.0, each) for each in most])
-    return np.clip(found.x, 0.0, most)
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0.0, upper)] * len(start))
+    return np.clip(found.x, 0.0, upper)
 
 
 def fit_weights(
-    train: HeatingProblem,
-    validation: HeatingProblem,
-    whole: HeatingProblem,
-    upper: np.ndarray,
-    starts: Sequence[float] = STARTS,
+    train: HeatingProblem, validation: HeatingProblem, whole: HeatingProblem, count: int, starts: Sequence[float] = STARTS
 ) -> np.ndarray:
     """Fit from several starts on `train`; from the one with the least NLL on `validation`, fit again on `whole`.
 
     The validation share only chooses the start: weights that never saw it would depend on which drives are in it.
     """
-    fits = [minimise_weights(train.nll_and_gradient, np.full(len(upper), start), upper) for start in starts]
-    return minimise_weights(whole.nll_and_gradient, min(fits, key=validation.nll), upper)
+    fits = [minimise_weights(train.nll_and_gradient, np.full(count, start)) for start in starts]
+    return minimise_weights(whole.nll_and_gradient, min(fits, key=validation.nll))
 
 
 def validation_rows(sequence: np.ndarray, seed: int, share: float = VALIDATION_SHARE) -> np.ndarray:

@@ -20,11 +20,11 @@ BASELINES = ("none", "temperature", "platt", "isotonic", "histogram", "dac")  # 
 MORE_BASELINES = ("beta", "ets", "venn_abers", "dac_authors", "dac_fitted")  # what a reviewer would ask for
 ABLATION = ("shrinkage", "no_tta", "tta", "tta_delta", "tta_rho", "tta_rho_delta")
 FURTHER = ("tta_rho_two_sided", "tta_log_rho", "tta_log_rho_delta", "light", "tta_latent")
-RESTORED = ("restored", "restored_rho_delta", "aicc_r_no_restoring", "aicc_r_hindsight", "aicc_r", "aicc_r_shift")
+RESTORED = ("restored", "restored_rho_delta", "aicc_r_no_restoring", "aicc_r_hindsight", "aicc_r")
 CONTROLS = ("base_rate", "pooled_temperature", "uniform_heating")
 LABELLED = ("online",)  # need labels while driving: no method for a car
 OURS = "tta_rho_delta"  # the paper's method
-DEFAULT_METHOD = OURS  # what `calibrate` fits unless told otherwise
+DEFAULT_METHOD = "aicc_r"  # what `calibrate` fits unless told otherwise
 
 _ROWS: dict[str, Callable[[], Calibrator]] = {
     "none": Uncalibrated,
@@ -58,9 +58,6 @@ _ROWS: dict[str, Callable[[], Calibrator]] = {
     "aicc_r_no_restoring": lambda: RestoredTemperature("aicc_r_no_restoring", "AICC-R without restoring", starts_from=P_TTA),
     "aicc_r_hindsight": lambda: RestoredTemperature("aicc_r_hindsight", "AICC-R, hindsight alone", score_names=("hindsight",)),
     "aicc_r": RestoredTemperature,
-    "aicc_r_shift": lambda: RestoredTemperature(
-        "aicc_r_shift", "AICC-R + recent safe share", score_names=("rho", "delta", "hindsight", "recent_unsafe")
-    ),
     "base_rate": ConstantBaseRate,
     "pooled_temperature": PooledTemperature,
     "uniform_heating": UniformHeating,

@@ -215,7 +215,7 @@ class TTA:
         )
 
     def _frame_scores(self, found: TTAPrediction) -> dict[str, float]:
-        hindsight, recent = self._hindsight.update(found.p_restored)
+        hindsight = self._hindsight.update(found.p_restored)
         if self._statistics is None or not self._score_names:
             return {}
         kinds = set(self._score_names)
@@ -223,7 +223,7 @@ class TTA:
         features = found.features[0] if kinds & {"density", "dac"} else None
         # The scores of the world model come from elsewhere: what is handed in for them here does not matter.
         scores = self._statistics.frame_scores(1.0, NO_FEATURES, None, spread, features)
-        foreseen = self._statistics.of_forecasts(hindsight, recent)
+        foreseen = self._statistics.of_forecasts(hindsight)
         scores |= {name: float(np.clip(values[0], 0.0, 1.0)) for name, values in foreseen.items()}
         return {name: scores[name] for name in self._score_names if name in scores}
 

@@ -52,7 +52,7 @@ def _mask(rng: np.random.Generator, size: int) -> np.ndarray:
 
 
 _FRAME_COLUMNS = {"p_safe": -1, "p_tta": -1, "tta_spread": -1, "p_restored": -1, "mc_dropout": -1, "rho_raw": 0}
-_FRAME_COLUMNS |= dict.fromkeys(("restored", "hindsight", "recent"), 0)
+_FRAME_COLUMNS |= dict.fromkeys(("restored", "hindsight"), 0)
 _FRAME_COLUMNS |= {
     "frame_stats": len(FRAME_STATS),
     "features": len(FEATURE_NAMES),
@@ -60,7 +60,7 @@ _FRAME_COLUMNS |= {
     "latent": LATENT_CHANNELS,
 }
 _STREAM_COLUMNS = ("rho_raw", "features", "half_rollout", "latent", "frame_stats", "own", "valid")
-_DOUBLE = ("rho_raw", "features", "half_rollout", "restored", "hindsight", "recent")
+_DOUBLE = ("rho_raw", "features", "half_rollout", "restored", "hindsight")
 
 
 def check_sequences(sequences: Sequence[Drive]) -> None:
@@ -128,15 +128,13 @@ class _Predictions:
         seen, settings = self._history.push(images, actions), self._settings
         rng = self._randomness.tta(frame)
         found = predict_tta(self._bundle, seen, rng, settings.views, settings.restoration, share)
-        hindsight, recent = self._hindsight.update(found.p_restored)
         return {
             "p_safe": found.p_identity,
             "p_tta": found.p_tta,
             "tta_spread": found.spread,
             "p_restored": found.p_restored,
             "restored": np.zeros(len(images)) if share is None else share,
-            "hindsight": hindsight,
-            "recent": recent,
+            "hindsight": self._hindsight.update(found.p_restored),
             "cnn_features": found.features,
             "mc_dropout": self._dropout.spread(seen, self._randomness.predictor_dropout(frame)),
         }

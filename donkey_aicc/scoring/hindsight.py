@@ -5,7 +5,7 @@ For each frame i the forecast p_k(i - k) meets the belief q = p_1(i). Its surpri
     cross-entropy of (p_k(i - k) against q) - entropy of p_k(i - k) = (p_k(i - k) - q) * logit(p_k(i - k)),
 
 is 0 on average as long as forecasts come true as often as they say, and positive when the car does not do what was foreseen.
-The score is its mean over the context. Beside it stands the mean of q: how safe the last seconds were.
+The score is its mean over the context.
 """
 
 from collections.abc import Sequence
@@ -31,23 +31,21 @@ class Hindsight:
     def reset(self, lanes: int) -> None:
         """New sequences: nothing was foreseen yet."""
         self._forecasts = Ring(lanes, self._delay + 1)
-        self._surprise, self._belief = Ring(lanes, self._context), Ring(lanes, self._context)
+        self._surprise = Ring(lanes, self._context)
         self._seen = 0
 
-    def update(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """p: (L, K) probability of safe of the new frame -> hindsight (L,), 0 before a forecast came due, and recent (L,)."""
+    def update(self, p: np.ndarray) -> np.ndarray:
+        """p: (L, K) probability of safe of the new frame -> (L,), 0 before a forecast came due."""
         forecast, belief = (np.asarray(p[:, column], dtype=np.float64) for column in (self._far, self._near))
         self._forecasts.append(np.clip(forecast, CERTAIN, 1.0 - CERTAIN))
-        self._belief.append(belief)
         self._seen += 1
-        recent = self._belief.window().mean(axis=1)
         if self._seen <= self._delay:
-            return np.zeros(len(p)), recent
+            return np.zeros(len(p))
         due = self._forecasts.window()[:, 0]
         self._surprise.append((due - belief) * (np.log(due) - np.log1p(-due)))
-        return self._surprise.window().mean(axis=1), recent
+        return self._surprise.window().mean(axis=1)
 
     def keep(self, lanes: np.ndarray) -> None:
         """Drop all lanes but these."""
-        for ring in (self._forecasts, self._surprise, self._belief):
+        for ring in (self._forecasts, self._surprise):
             ring.keep(lanes)

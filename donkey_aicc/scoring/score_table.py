@@ -34,7 +34,7 @@ FEATURE_NAMES = (
 
 
 _LATER_COLUMNS = {"frame_stats": len(FRAME_STATS), "actions": 2, "departed": 0, "half_rollout": 3}
-_LATER_COLUMNS |= {"restored": 0, "hindsight": 0, "recent": 0}
+_LATER_COLUMNS |= {"restored": 0, "hindsight": 0}
 _OF_ALL_ROWS = ("horizons", "own_names")  # no columns
 _PER_HORIZON = ("p_safe", "p_tta", "tta_spread", "p_restored", "mc_dropout", "labels")
 _KINDS = {"sequence": "U", "protocol": "U", "index": "iu", "step": "iu", "severity": "iu", "valid": "b"}  # the others: numbers
@@ -71,7 +71,6 @@ class ScoreTable:
     )  # (N, K) p_tta, or what the restored picture says where that is better
     restored: np.ndarray = field(default_factory=_unknown)  # (N,) share of the restored picture's views in p_restored
     hindsight: np.ndarray = field(default_factory=_unknown)  # (N,) surprise of the predictor by what it foresaw itself
-    recent: np.ndarray = field(default_factory=_unknown)  # (N,) mean probability of safe at the shortest horizon over the context
     # What the alarm needs besides; unknown (NaN) in tables of versions that had no alarm.
     frame_stats: np.ndarray = field(default_factory=_unknown)  # (N, 8) of the frame alone, in the order of FRAME_STATS
     actions: np.ndarray = field(default_factory=_unknown)  # (N, 2) steering and throttle as sent
@@ -164,7 +163,7 @@ def _checked(table: ScoreTable, path: Path) -> ScoreTable:
             raise AiccError(f"{path}: {name} must have the shape {wanted}, got {values.shape}")
         if values.dtype.kind == "f" and np.isinf(values).any():
             raise AiccError(f"{path}: {name} must hold finite numbers or NaN, got an infinite one")
-    for name in ("p_safe", "p_tta", "p_restored", "labels", "departed", "restored", "recent"):
+    for name in ("p_safe", "p_tta", "p_restored", "labels", "departed", "restored"):
         values = getattr(table, name)
         if (values < 0).any() or (values > 1).any():
             raise AiccError(f"{path}: {name} must be from 0 to 1, got {np.nanmin(values):g} to {np.nanmax(values):g}")

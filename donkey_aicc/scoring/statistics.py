@@ -21,7 +21,7 @@ from donkey_aicc.scoring.score_table import ScoreTable
 Scores = dict[str, np.ndarray]
 
 FRAME_SCORES = ("tta_spread", "density", "dac")  # of one frame, by the predictor: they look back on nothing
-PREDICTED_SCORES = (*FRAME_SCORES, "hindsight", "recent_unsafe")  # made where the prediction is made, before the drivetrain
+PREDICTED_SCORES = (*FRAME_SCORES, "hindsight")  # made where the prediction is made, before the drivetrain
 SCORE_NAMES = ("rho", "delta", "rho_two_sided", "log_rho", "delta_held_out", "control", "latent", *PREDICTED_SCORES)
 HELD_OUT_REGULARISATION = 0.1  # many directions hardly move within a few sequences; see docs/calibrators.md
 CONTROL_FEATURES = slice(3, None)  # all but the three of the rollout: what grade `light` has
@@ -63,7 +63,6 @@ class ScoreStatistics:
     density: FeatureDensity | None
     control: MahalanobisScore | None = None  # of the nine features that need no dynamics net
     hindsight: Normaliser | None = None
-    recent: Normaliser | None = None  # of the predicted probability of being unsafe
     own: dict[str, Normaliser] = field(default_factory=dict)  # of the user's own anomaly scores
 
     @classmethod
@@ -86,7 +85,7 @@ class ScoreStatistics:
         latent = _recorded("latent", table.latent)
         spread = _recorded("tta_spread", table.tta_spread)
         features = _recorded("cnn_features", table.cnn_features)
-        hindsight, recent = _recorded("hindsight", table.hindsight), _recorded("recent", table.recent)
+        hindsight = _recorded("hindsight", table.hindsight)
         return cls(
             regularisation=regularisation,
             rows=len(table),
@@ -101,14 +100,13 @@ class ScoreStatistics:
             else FeatureDensity.fit(features, table.sequence, max_references=max_references, seed=seed),
             control=MahalanobisScore.fit(table.features[:, CONTROL_FEATURES], HELD_OUT_REGULARISATION, table.sequence),
             hindsight=None if hindsight is None else Normaliser.fit(hindsight, table.sequence),
-            recent=None if recent is None else Normaliser.fit(1.0 - recent, table.sequence),
             own={name: Normaliser.fit(values, table.sequence) for name, values in own_columns(table).items()},
         )
 
     def scores(self, table: ScoreTable) -> Scores:
         """Every score of every row: `name` in [0, 1] and `name_z` unclipped, each (N,)."""
         unclipped = self._unclipped(table.rho_raw, table.features, table.latent, table.tta_spread, table.cnn_features)
-        unclipped |= self.of_forecasts(table.hindsight, table.recent) | self.of_own(own_columns(table))
+        unclipped |= self.of_forecasts(table.hindsight) | self.of_own(own_columns(table))
         bounded = {name: np.clip(values, 0.0, 1.0) for name, values in unclipped.items()}
         return bounded | {f"{name}_z": values for name, values in unclipped.items()}
 
@@ -129,10 +127,9 @@ class ScoreStatistics:
         unclipped = self._unclipped(np.array([rho_raw], dtype=np.float64), *rows) | self.of_own(own or {})
         return {name: _clipped(values[0]) for name, values in unclipped.items()}
 
-    def of_forecasts(self, hindsight: np.ndarray, recent: np.ndarray) -> Scores:
-        """(N,) each -> the scores that come from what the predictor foresaw, unclipped."""
-        found = {} if self.hindsight is None else {"hindsight": self.hindsight.normalised(hindsight)}
-        return found if self.recent is None else found | {"recent_unsafe": self.recent.normalised(1.0 - np.asarray(recent))}
+    def of_forecasts(self, hindsight: np.ndarray) -> Scores:
+        """(N,) -> the score that comes from what the predictor foresaw, unclipped."""
+        return {} if self.hindsight is None else {"hindsight": self.hindsight.normalised(hindsight)}
 
     def of_own(self, raw: Mapping[str, np.ndarray]) -> Scores:
         """Raw values (N,) of the user's own scores -> the same in units of two nominal deviations, unclipped."""
@@ -175,7 +172,7 @@ class ScoreStatistics:
     def check_nominal(self, sample: ScoreTable) -> None:
         """Raise unless these numbers could have been measured on drives like the sample's: else an anomaly might never show."""
         measured = {"rho_raw": sample.rho_raw, "spread": sample.tta_spread.mean(axis=1)}
-        measured |= {"hindsight": sample.hindsight, "recent": 1.0 - sample.recent} | own_columns(sample)
+        measured |= {"hindsight": sample.hindsight} | own_columns(sample)
         for name, values in measured.items():
             part = self.own.get(name) or getattr(self, name, None)
             if part is not None:
@@ -220,7 +217,6 @@ _PARTS: dict[str, Any] = {
     "density": FeatureDensity.from_json,
     "control": MahalanobisScore.from_json,
     "hindsight": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
-    "recent": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
 }
 
 

@@ -8,13 +8,11 @@ import json
 import numpy as np
 import pytest
 
-from donkey_aicc.calibration.anomaly_temperature import SHIFT_MAX
 from donkey_aicc.calibration.anomaly_weights import W_MAX
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import DRIVABLE, calibrator_from_json, make_calibrator
 from donkey_aicc.errors import AiccError
 
-SHIFTED = ("rho", "delta", "hindsight", "recent_unsafe")
 P = np.concatenate([[0.0], np.logspace(-7, -0.31, 150), [0.5], 1.0 - np.logspace(-0.31, -7, 150), [1.0]])
 SLACK = 1e-12
 
@@ -46,10 +44,6 @@ CURVES = {
 }
 
 
-def most_of(score):
-    return SHIFT_MAX if score == "recent_unsafe" else W_MAX
-
-
 def drawn(calibrator: Calibrator, rng: np.random.Generator) -> dict:
     """Parameters within what is accepted, its limits included."""
     mix = rng.dirichlet([0.3] * 3).tolist()
@@ -57,7 +51,7 @@ def drawn(calibrator: Calibrator, rng: np.random.Generator) -> dict:
     parameters = {
         "temperatures": {"5": float(rng.choice([0.1, 20.0, 10 ** rng.uniform(-1, 1.3)]))},
         "mixes": {"5": [max(part, 0.0) for part in mix]},
-        "weights": {name: float(rng.choice([0.0, 1.0, rng.random()]) * most_of(name)) for name in calibrator.score_names},
+        "weights": {name: float(rng.choice([0.0, 1.0, rng.random()]) * W_MAX) for name in calibrator.score_names},
         "offset": float(rng.uniform(-10, 10)),
     }
     if calibrator.kind in CURVES:
@@ -101,9 +95,9 @@ def test_confidence_rises_with_p_and_no_score_raises_it_above_itself_or_a_half(n
         ("shrinkage", {"weights": {"rho": -1.0, "delta": 0.0}, "offset": 0.0}, "weight of rho must be a number in 0..20"),
         ("beta", {"coefficients": {"5": [1.0, -0.1, 0.0]}}, "slope .* must be a number in 0..50"),
         (
-            "aicc_r_shift",
-            {"temperatures": {"5": 1.0}, "weights": dict.fromkeys(SHIFTED, 3.0)},
-            "recent_unsafe must be a number in 0..2",
+            "aicc_r",
+            {"temperatures": {"5": 1.0}, "weights": {"rho": 1.0, "delta": 1.0, "hindsight": 21.0}},
+            "weight of hindsight must be a number in 0..20",
         ),
         ("tta_rho", {"temperatures": {"5": 1.0}, "weights": {"rho": -0.1}}, "weight of rho must be a number in 0..20"),
     ],

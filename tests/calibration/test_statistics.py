@@ -50,7 +50,7 @@ def test_one_frame_gets_the_scores_of_its_row(nominal: ScoreTable, augmented: Sc
         assert statistics.delta(augmented.features[row]) == pytest.approx(scores["delta"][row], abs=1e-12)
         columns = ("rho_raw", "features", "latent", "tta_spread", "cnn_features")
         alone = statistics.frame_scores(*(getattr(augmented, name)[row] for name in columns))
-        assert set(alone) == set(SCORE_NAMES) - {"hindsight", "recent_unsafe"}  # those come from what was foreseen
+        assert set(alone) == set(SCORE_NAMES) - {"hindsight"}  # that comes from what was foreseen
         assert all(alone[name] == pytest.approx(scores[name][row], abs=1e-5) for name in alone)
     few = {"rho", "rho_two_sided", "log_rho", "delta", "delta_held_out", "control"}
     assert set(statistics.frame_scores(1e-3, augmented.features[0])) == few
