@@ -37,6 +37,7 @@ class Story:
     danger_s: float
     stopped_s: float
     reason: str
+    stop_m: float = math.nan  # from the first push of the brake to where the car stands
 
 
 def story_of(run: Run, half_width_m: float) -> Story:
@@ -56,7 +57,15 @@ def story_of(run: Run, half_width_m: float) -> Story:
         danger_s=first_s(danger),
         stopped_s=first_s(words["action"][begin:] == "stopped"),
         reason=str(words["reason"][begin + np.argmax(danger)]) if danger.any() else "",
+        stop_m=_stop_m(run, words["action"][begin:] == "stopped", begin),
     )
+
+
+def _stop_m(run: Run, stopped: np.ndarray, begin: int) -> float:
+    if not stopped.any() or not {"x", "y"} <= run.numbers.keys():
+        return math.nan
+    way = np.stack([run.numbers["x"], run.numbers["y"]], axis=1)[begin + int(np.argmax(stopped)) :].astype(np.float64)
+    return float(np.hypot(*np.diff(way, axis=0).T).sum())
 
 
 def told(without: Story, with_governor: Story, fault: str) -> list[str]:
@@ -70,7 +79,8 @@ def told(without: Story, with_governor: Story, fault: str) -> list[str]:
         return [first, "with it there was no alarm"]
     second = f"with it the alarm comes after {with_governor.danger_s:.1f} s ({with_governor.reason})"
     if not math.isnan(with_governor.stopped_s):
-        second += ", the car is stopped"
+        far = f" after {100 * with_governor.stop_m:.0f} cm" if with_governor.stop_m == with_governor.stop_m else ""
+        second += f", the car brakes, stands{far}"
     edge = 100 * with_governor.beyond_edge_m
     second += f" and stays {-edge:.0f} cm inside" if edge < 0 else f" and gets {edge:.0f} cm beyond the edge"
     return [first, second]

@@ -20,7 +20,7 @@ def test_the_story_of_a_saved_drive():
     stories = [story_of(each, 0.35) for each in (lost, saved)]
     assert told(*stories, "blur:5") == [
         "without the governor the car leaves its lane 0.8 s after blur:5 begins and gets 25 cm beyond the edge",
-        "with it the alarm comes after 0.5 s (why), the car is stopped and stays 25 cm inside",
+        "with it the alarm comes after 0.5 s (why), the car brakes, stands after 295 cm and stays 25 cm inside",
     ]
     assert told(stories[1], stories[0], "blur:5")[1] == "with it there was no alarm"
 
