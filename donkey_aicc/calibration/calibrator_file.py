@@ -53,7 +53,7 @@ def check_promise(calibrator: Calibrator, horizons: Sequence[int]) -> None:
     p, names = np.linspace(0.0, 1.0, 41), calibrator.score_names
     calm = calibrator.calibrate_all(np.tile(p[:, None], len(horizons)), dict.fromkeys(names, np.zeros(len(p))), horizons)
     for corner in itertools.product((0.0, 0.5, 1.0), repeat=len(names)):
-        scores = {name: np.full(len(p), value) for name, value in zip(names, corner, strict=True)}
+        scores = dict(zip(names, (np.full(len(p), value) for value in corner), strict=True))
         found = calibrator.calibrate_all(np.tile(p[:, None], len(horizons)), scores, horizons)
         at = f"calibrator {calibrator.name} at {', '.join(names) or 'any score'} {corner or ''}"
         if not (found.min() >= 0.0 and found.max() <= 1.0):  # also catches NaN

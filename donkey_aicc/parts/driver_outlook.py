@@ -22,7 +22,8 @@ class DriverOutlook:
     def __init__(self, on_the_road: bool, clock: Callable[[], float] = time.monotonic) -> None:
         """clock: the drive's seconds; called once per tick."""
         self._on_the_road, self._clock = on_the_road, clock
-        self._said, self._state = "", SteadyState()
+        self._said: str = ""
+        self._state = SteadyState()
 
     def run(
         self, alarm: Any, reason: Any, hazard: Any, confidence: Any = None, health: Any = None, action: Any = None

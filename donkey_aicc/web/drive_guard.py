@@ -171,8 +171,8 @@ def guard_drive_page(app: Application, buttons_need_origin: bool, heard: Callabl
         server.listen(port, address)
         return server
 
-    guarded = [("drive", GuardedDrive), ("wsDrive", GuardedSocket), ("calibrate", _CalibratePage), ("wsCalibrate", _Calibrate)]
-    guarded += [("video", _Video)]
-    app.add_handlers(".*", [(f"/{name}", handler) for name, handler in guarded])
+    pages: dict[str, type[RequestHandler]] = {"drive": GuardedDrive, "calibrate": _CalibratePage, "video": _Video}
+    pages |= {"wsDrive": GuardedSocket, "wsCalibrate": _Calibrate}
+    app.add_handlers(".*", [(f"/{name}", handler) for name, handler in pages.items()])
     app.listen = listen  # type: ignore[method-assign]
     app.settings["serve_traceback"] = False  # donkeycar's debug mode would show paths and code to whoever asks for nonsense
