@@ -14,7 +14,7 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.filled
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cockpit test test-slow test-all test-arm64 mutants bench paper paper-all results lint lock format clean
+.PHONY: help demo cockpit test test-slow test-all test-arm64 mutants bench paper paper-all results api lint lock format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -66,6 +66,9 @@ paper-all: $(READY) ## all runs of the study, then the results pages (PRESET=qui
 results: $(READY) ## write the results pages from studies/results/runs
 	@$(PY) -m studies results
 
+api: $(READY) ## write the reference of the public names, out of their docstrings, to api_output/
+	@$(PY) docs/make_api.py
+
 lint: $(READY) ## ruff (rules and format) and mypy
 	@echo "== Checking rules, format and types"
 	@$(PY) -m ruff check --quiet .
@@ -82,7 +85,7 @@ lock: ## write constraints.lock, the hashes of what constraints.txt names; asks 
 
 clean: ## remove the virtual environment, caches, build leftovers, demo_output/ and paper_output/
 	@echo "== Removing what can be made again"
-	@rm -rf build dist *.egg-info .venv-3.* .arm64 demo_output paper_output cockpit_car bench_output .pytest_cache .ruff_cache .mypy_cache .coverage
+	@rm -rf build dist *.egg-info .venv-3.* .arm64 demo_output paper_output cockpit_car bench_output api_output .pytest_cache .ruff_cache .mypy_cache .coverage
 	@find . -name __pycache__ -type d -not -path "./$(VENV)/*" -prune -exec rm -rf {} +
 	@if [ -f "$(VENV)/pyvenv.cfg" ]; then rm -rf "$(VENV)"; fi
 

@@ -72,6 +72,7 @@ setup(
             "onnx>=1.16",
             "ruff",
             "mypy",
+            "pdoc>=15",
             "build",
             "setuptools>=68",
             "playwright>=1.40",

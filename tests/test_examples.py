@@ -9,21 +9,15 @@ import numpy as np
 import pytest
 
 from donkey_aicc import plugins
-from donkey_aicc.calibration.catalogue import OWN_ROWS
-from donkey_aicc.faults.protocols import FAULTS
-from donkey_aicc.nets.own_predictor import OWN_PREDICTORS
-from donkey_aicc.scoring.own_scores import OWN_SCORES
 from donkey_aicc.tubs.load import load_drives
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SEVEN = ("score_pictures", "calibrate_arrays", "own_manage", "own_predictor", "own_fault", "own_calibrator", "own_score")
-REGISTRIES = (OWN_ROWS, FAULTS, OWN_PREDICTORS, OWN_SCORES)
 
 
 @pytest.fixture
-def run(monkeypatch, capfd):
-    """Runs an example as a program and returns what it printed; what it registered is gone afterwards."""
-    before = [dict(each) for each in REGISTRIES]
+def run(monkeypatch, capfd, own_registries):
+    """Runs an example as a program and returns what it printed."""
 
     def start(name, *arguments):
         monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
@@ -33,10 +27,7 @@ def run(monkeypatch, capfd):
             assert not end.code
         return capfd.readouterr().out
 
-    yield start
-    for each, kept in zip(REGISTRIES, before, strict=True):
-        each.clear()
-        each.update(kept)
+    return start
 
 
 def test_there_are_these_seven_and_they_are_short():
@@ -84,10 +75,10 @@ def test_own_score(run):
 
 
 @pytest.mark.parametrize("name", [name for name in SEVEN if name.startswith("own_") and name != "own_manage"])
-def test_they_are_plugins(name, run, monkeypatch):
+def test_they_are_plugins(name, monkeypatch, own_registries):
     """Named in AICC_PLUGINS, the file registers what it holds and runs nothing else."""
     monkeypatch.setattr(plugins, "_loaded", {})
     monkeypatch.setenv("AICC_PLUGINS", str(EXAMPLES / f"{name}.py"))
-    sizes = [len(each) for each in REGISTRIES]
+    sizes = [len(each) for each in own_registries]
     assert plugins.load_plugins()[str(EXAMPLES / f"{name}.py")] == "AICC_PLUGINS: loaded"
-    assert sum(len(each) for each in REGISTRIES) == sum(sizes) + 1
+    assert sum(len(each) for each in own_registries) == sum(sizes) + 1

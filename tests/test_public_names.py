@@ -3,29 +3,17 @@
 import doctest
 import inspect
 import re
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import donkey_aicc
-from donkey_aicc.calibration.catalogue import OWN_ROWS
-from donkey_aicc.faults.protocols import FAULTS
-from donkey_aicc.nets.own_predictor import OWN_PREDICTORS
 from donkey_aicc.resources import models_dir
-from donkey_aicc.scoring.own_scores import OWN_SCORES
 
+ROOT = Path(__file__).resolve().parents[1]
 NAMES = [name for name in donkey_aicc.__all__ if name != "__version__"]
-
-
-@pytest.fixture(autouse=True)
-def registries():
-    """What an example registers is gone after it."""
-    every = (OWN_ROWS, FAULTS, OWN_PREDICTORS, OWN_SCORES)
-    before = [dict(each) for each in every]
-    yield
-    for each, kept in zip(every, before, strict=True):
-        each.clear()
-        each.update(kept)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -40,7 +28,7 @@ def test_every_parameter_is_documented(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_example_runs(name, tmp_path, monkeypatch):
+def test_its_example_runs(name, tmp_path, monkeypatch, own_registries):
     monkeypatch.chdir(tmp_path)
     what = getattr(donkey_aicc, name)
     found = doctest.DocTestFinder(recurse=False).find(what, name, globs={})
@@ -56,3 +44,10 @@ def test_its_example_runs(name, tmp_path, monkeypatch):
 
 def test_about_fifteen_names():
     assert len(NAMES) <= 18
+
+
+def test_make_api_writes_a_page_of_them(tmp_path):
+    pytest.importorskip("pdoc")
+    assert runpy.run_path(str(ROOT / "docs/make_api.py"))["main"](tmp_path) == 0
+    page = (tmp_path / "donkey_aicc.html").read_text(encoding="utf-8")
+    assert [name for name in NAMES if f'id="{name}"' not in page] == []

@@ -77,7 +77,7 @@ def input_views(x: np.ndarray, rng: np.random.Generator, views: int = VIEWS) -> 
     """(B, C, 64, 64) -> (B, views, C, 64, 64): all frames of a history under the same view, its commands as they are."""
     batch, channels, height, width = x.shape
     frames = frames_in(channels)
-    if frames == 1:
+    if channels == 3:
         return tta_views(x, rng, views)
     pictures = tta_views(x[:, : 3 * frames].reshape(batch * frames, 3, height, width), rng, views)
     pictures = pictures.reshape(batch, frames, views, 3, height, width).swapaxes(1, 2)

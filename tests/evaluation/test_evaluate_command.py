@@ -13,16 +13,21 @@ import torch
 from donkeycar.parts.tub_v2 import Tub
 
 from donkey_aicc.calibration import augmented_drives, calibrating
+from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.calibrating import fit_calibrator
-from donkey_aicc.calibration.calibrator_file import save_calibrator
+from donkey_aicc.calibration.calibrator_file import load_calibrator, save_calibrator
+from donkey_aicc.calibration.catalogue import register_calibrator
 from donkey_aicc.cli import main
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
 from donkey_aicc.nets.manifest import Manifest
+from donkey_aicc.nets.own_predictor import OWN_PREDICTORS, register_predictor
 from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.nets.trained_nets import Nets, save_bundle
+from donkey_aicc.nets.use_predictor import use_predictor
 from donkey_aicc.scoring import parallel
+from donkey_aicc.scoring.own_scores import OWN_SCORES, register_score
 from donkey_aicc.scoring.restored_view import Restoration
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.settings import ScoreSettings
@@ -195,3 +200,47 @@ def test_mistakes_are_told_before_scoring(world, tmp_path, capsys, monkeypatch, 
     assert main(arguments(world, tmp_path / "report", *(word.format(world=world) for word in wrong))) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "report").exists()
+
+
+@pytest.mark.slow
+def test_predictor_score_and_calibrator_of_ones_own_from_tubs_to_the_report(world, tmp_path, monkeypatch, own_registries):
+    """Calibrated with the score, judged with the score and the calibrator, and a computer that knows none of them refuses."""
+
+    def bright_is_safe(frames, steering):
+        light = np.clip(2.0 * frames[:, 0].mean(axis=(1, 2, 3)) - 0.5, 0.01, 0.99)
+        return np.stack([light, light**0.9], axis=1)
+
+    class Halved(Calibrator):
+        kind, shown_as = "halved", "Half as sure"
+
+        def fit(self, table, pool=None):
+            return self
+
+        def calibrate(self, p, scores, horizon):
+            return 0.25 + 0.5 * p
+
+    register_predictor("bright", bright_is_safe, horizons=HORIZONS)
+    register_score("glare", lambda: lambda image, steering, throttle: float((image > 200).mean()))
+    register_calibrator("halved", Halved)
+    own = use_predictor(world / "bundle", "bright", tmp_path / "own")
+    few = partial(augmented_drives.build_augmented, severities=(3, 5), ladder_frames=10)
+    monkeypatch.setattr(augmented_drives, "build_augmented", few)
+    common = ["--bundle", str(own), "--cache-dir", str(tmp_path / "cache"), "--workers", "1"]
+    assert main(["calibrate", "--data", str(world / "nominal"), "--samples", "2", "--scores", "glare", *common]) == 0
+    fitted = load_calibrator(Bundle.load(own))
+    assert fitted.settings.own == ("glare",) and set(fitted.weights) == {"rho", "delta", "glare"}
+    assert fitted.statistics.own["glare"].sigma > 0.0
+
+    report = arguments(world, tmp_path / "report", "--cache-dir", str(tmp_path / "cache"))
+    report[report.index("--bundle") + 1] = str(own)
+    assert main(report) == 0
+    rows = json.loads((tmp_path / "report" / "results.json").read_text(encoding="utf-8"))["calibration"]
+    assert rows["halved"]["group"] == rows["tta_rho_delta+glare"]["group"] == "own"
+    assert rows["halved"]["ece"]["dark"]["mean"] > 0.0 and rows["halved"]["label"] == "Half as sure"
+    assert "Half as sure" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert np.isfinite(ScoreTable.load(tmp_path / "report" / "scores" / "test.npz").own).all()
+
+    OWN_SCORES.clear()
+    assert main(report) == 2
+    OWN_PREDICTORS.clear()
+    assert main(report) == 2
