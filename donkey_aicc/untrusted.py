@@ -112,14 +112,3 @@ def read_table(path: str | Path, most_bytes: int = MAX_TABLE_BYTES) -> tuple[lis
     if long is not None:
         raise AiccError(f"{path} line {long} has more cells than the header has names")
     return names, rows
-
-
-def table_number(path: str | Path, line: int, name: str, text: str) -> float:
-    """A cell as a finite number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise AiccError(f"{path} line {line}: {name} must be a finite number, got {text!r}")
-    return value

@@ -21,7 +21,7 @@ from stable_baselines3.common.monitor import Monitor
 
 import donkey_aicc.gym as ours
 
-Episode = tuple[int, float, float, int]  # steps made so far, minutes, reward, laps
+Episode = tuple[int, float, float, int]  # steps made so far, minutes of one core, reward, laps
 
 
 class Diary(BaseCallback):
@@ -30,10 +30,10 @@ class Diary(BaseCallback):
     def __init__(self) -> None:
         super().__init__()
         self.episodes: list[Episode] = []
-        self._began = time.monotonic()
+        self._began = time.process_time()  # the same on a computer that has other work
 
     def _on_step(self) -> bool:
-        minutes = (time.monotonic() - self._began) / 60.0
+        minutes = (time.process_time() - self._began) / 60.0
         for info in self.locals["infos"]:
             if "episode" in info:
                 self.episodes.append((self.num_timesteps, minutes, info["episode"]["r"], info["lap_count"]))

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.calibration.calibrator_file import load_calibrator
     from donkey_aicc.car.bundles import bundle_path
-    from donkey_aicc.evaluation.figures.fault_figures import SHEET_NAME as CONTACT_SHEET
+    from donkey_aicc.evaluation.figures.fault_figures import fault_pictures
     from donkey_aicc.evaluation.input_checks import check_counts
     from donkey_aicc.evaluation.report import check_report_folder, write_report
     from donkey_aicc.evaluation.study import evaluate
@@ -48,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
     check_report_folder(args.out)
     bundle = Bundle.load(bundle_path(args.bundle))
     calibrator = load_calibrator(bundle)  # a bundle without one, or with another bundle's, is refused here
-    calibration, augmented, test, ood = _scored(args, bundle)
+    drives = _drives(args, bundle)
+    calibration, augmented, test, ood = _scored(args, bundle, *drives)
     results = evaluate(
         calibration,
         augmented,
@@ -61,35 +62,31 @@ def run(args: argparse.Namespace) -> int:
         about={"bundle": bundle.path.name, "preset": bundle.manifest.preset},
         calibrator=calibrator,
     )
-    page = write_report(results, args.out, sheet=(Path(args.out) / SCORES_FOLDER / CONTACT_SHEET).read_bytes())
+    page = write_report(results, args.out, faults=fault_pictures(*drives[1:]))
     for statement in results["summary"]:
         print(f"{statement['verdict']:>6}: {statement['text']}")
     print(f"report: {page}")
     return 0
 
 
-def _scored(args: argparse.Namespace, bundle: "Bundle") -> "tuple[ScoreTable, ScoreTable, ScoreTable, dict[str, ScoreTable]]":
+def _scored(
+    args: argparse.Namespace, bundle: "Bundle", calibration: "list[Drive]", test: "list[Drive]", ood: "dict[str, list[Drive]]"
+) -> "tuple[ScoreTable, ScoreTable, ScoreTable, dict[str, ScoreTable]]":
     """Score everything that was not scored before; the tables are left beside the report for whoever wants to look into them."""
     from donkey_aicc.calibration.augmented_drives import build_augmented
     from donkey_aicc.calibration.calibrator_file import score_settings
     from donkey_aicc.calibration.score_cache import score_once
     from donkey_aicc.errors import ConfigError
-    from donkey_aicc.evaluation.figures.fault_figures import SHEET_NAME as CONTACT_SHEET
-    from donkey_aicc.evaluation.figures.fault_figures import contact_sheet
-    from donkey_aicc.files import write_atomic
 
     settings, workers = score_settings(bundle), workers_of(args)
     if args.d_aug_frames < 1:
         raise ConfigError(f"--d-aug-frames must be >= 1, got {args.d_aug_frames}")
-    calibration, test, ood = _drives(args, bundle)
-
     score = partial(score_once, cache_dir=args.cache_dir)
 
     def scored(name: str, drives: "list[Drive]") -> Any:
         return score(bundle, drives, settings=settings, workers=workers, title=f"scoring {name}")
 
     folder = Path(args.out) / SCORES_FOLDER
-    write_atomic(folder / CONTACT_SHEET, contact_sheet(test, ood))
     # D_aug first, because it finds a predictor that is too weak to set severities by.
     augmented = build_augmented(bundle, calibration, settings, args.seed, workers, args.d_aug_frames, score=score).table
     nominal = scored("calibration drives", calibration), augmented, scored("nominal test drives", test)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.evaluation.answer import four_numbers, sentence
-from donkey_aicc.evaluation.figures.fault_figures import cut_sheet
+from donkey_aicc.evaluation.figures.fault_figures import FaultPictures
 from donkey_aicc.evaluation.tables import Column, Table, Value
 from donkey_aicc.web.whole_page import whole_page, with_styles_inside
 
@@ -72,9 +72,9 @@ def render_page(
     tables: Sequence[Table],
     figures: Mapping[str, tuple[str, bytes]],
     beside: str = "",
-    sheet: bytes | None = None,
+    faults: FaultPictures | None = None,
 ) -> str:
-    """figures: name -> (caption, SVG); beside: whose numbers stand in the columns beside ours; sheet: the contact sheet."""
+    """figures: name -> (caption, SVG); beside: whose numbers stand in the columns beside ours; faults: what they look like."""
     by_name = {table.name: table for table in tables}
 
     def title_of(name: str) -> str:
@@ -91,7 +91,7 @@ def render_page(
             numbers=four_numbers(results),
             summary=results["summary"],
             notes=results["notes"],
-            faults=cut_sheet(sheet) if sheet else [],
+            faults=faults or [],
             sections=_sections(by_name, figures),
             tables=by_name,
             figures=figures,

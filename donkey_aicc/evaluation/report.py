@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.figures.fault_figures import draw_detection, draw_family_weights, draw_severity
+from donkey_aicc.evaluation.figures.fault_figures import FaultPictures, draw_detection, draw_family_weights, draw_severity
 from donkey_aicc.evaluation.figures.method_figures import draw_answer, draw_overview
 from donkey_aicc.evaluation.figures.reliability_figures import draw_base_predictor, draw_metric_by_horizon, draw_reliability
 from donkey_aicc.evaluation.figures.style import common_look, save_figure
@@ -93,13 +93,13 @@ def write_report(
     results: dict[str, Any],
     out: str | Path,
     published: Published = NONE_PUBLISHED,
-    sheet: bytes | None = None,
+    faults: FaultPictures | None = None,
     tables: Sequence[Table] = (),
     figures: Sequence[FigureEntry] = FIGURES,
 ) -> Path:
     """Write everything below `out` and return the page's path.
 
-    sheet: the contact sheet, a JPEG; tables: those of the results if none are given. What has no place of its own comes last.
+    faults: what they look like; tables: those of the results if none are given. What has no place of its own comes last.
     """
     check_report_folder(out)
     folder = Path(out)
@@ -114,7 +114,7 @@ def write_report(
             if figure is not None:
                 save_figure(figure, folder / "figures", entry.name)
                 drawn[entry.name] = (entry.caption, (folder / "figures" / f"{entry.name}.svg").read_bytes())
-    write_atomic(folder / PAGE, render_page(results, tables, drawn, published.label, sheet))
+    write_atomic(folder / PAGE, render_page(results, tables, drawn, published.label, faults))
     return folder / PAGE
 
 

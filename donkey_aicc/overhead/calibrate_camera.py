@@ -12,10 +12,11 @@ import cv2
 import numpy as np
 
 from donkey_aicc.errors import AiccError
+from donkey_aicc.files import write_json
 from donkey_aicc.overhead.centreline import Centreline
 from donkey_aicc.overhead.floor import Floor, estimate_k1
 from donkey_aicc.overhead.marker import MarkerColour, pick_colour
-from donkey_aicc.overhead.setup_file import parse_colour, parse_corners, parse_floor, parse_lines, parse_setup, save_setup
+from donkey_aicc.overhead.setup_file import parse_colour, parse_corners, parse_floor, parse_lines, parse_setup
 from donkey_aicc.overhead.video import BlobFinder, Video
 from donkey_aicc.web.page_server import Blob, Page, number
 
@@ -89,7 +90,7 @@ class CalibrationSession:
 
     def save(self, inputs: dict[str, Any]) -> dict[str, str]:
         """Check everything and write the setup file."""
-        save_setup(self.setup_path, parse_setup(inputs, self.video.info.size_px))
+        write_json(self.setup_path, parse_setup(inputs, self.video.info.size_px).to_json())
         return {"saved": str(self.setup_path)}
 
     def _editable(self) -> dict[str, Any] | None:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.files import write_json
+from donkey_aicc.files import read_json
 from donkey_aicc.overhead.centreline import Centreline
 from donkey_aicc.overhead.floor import Floor, Lens, estimate_k1
 from donkey_aicc.overhead.marker import MarkerColour
-from donkey_aicc.untrusted import read_untrusted_json
+from donkey_aicc.stored import flag, number
 
 SCHEMA = 1
 KEYS = {"schema", "image_size_px", "floor_points", "lens_k1", "straight_lines_px", "marker", "camera_m"}
@@ -91,8 +91,8 @@ def parse_setup(given: Any, size_px: tuple[int, int] | None = None) -> OverheadS
         marker_size_m=_marker_size(marker.get("size_m")),
         marker_height_m=_number(marker.get("height_m", 0.0), "marker height_m"),
         camera_m=_camera(fields.get("camera_m")),
-        smooth=_flag(fields, "smooth", True),
-        reverse=_flag(fields, "reverse", False),
+        smooth=flag("smooth", fields.get("smooth", True)),
+        reverse=flag("reverse", fields.get("reverse", False)),
     )
     _ = setup.centreline  # checks it
     return setup
@@ -130,22 +130,11 @@ def parse_lines(fields: Mapping[str, Any]) -> list[np.ndarray]:
 
 def load_setup(path: str | Path, size_px: tuple[int, int] | None = None) -> OverheadSetup:
     """Read and check a setup file."""
-    try:
-        given = read_untrusted_json(path)
-    except OSError as error:
-        raise AiccError(f"cannot read the setup {path}: {error.strerror or error}") from error
+    given = read_json(path, "make it with: donkey-aicc overhead calibrate VIDEO")
     try:
         return parse_setup(given, size_px)
-    except ConfigError as error:
+    except AiccError as error:
         raise ConfigError(f"{path}: {error}") from error
-
-
-def save_setup(path: str | Path, setup: OverheadSetup) -> None:
-    """Write a setup file in one piece."""
-    try:
-        write_json(path, setup.to_json())
-    except OSError as error:
-        raise AiccError(f"cannot write the setup {path}: {error.strerror or error}") from error
 
 
 def _object(value: Any, name: str, allowed: set[str]) -> Mapping[str, Any]:
@@ -169,9 +158,7 @@ def _size(given: Any, video: tuple[int, int] | None) -> tuple[int, int]:
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST <= value <= LARGEST:
-        raise ConfigError(f"{name} must be a number from -{LARGEST:g} to {LARGEST:g}, got {value!r}")
-    return float(value)
+    return number(name, value, -LARGEST, LARGEST)
 
 
 def _points(value: Any, name: str) -> np.ndarray:
@@ -180,9 +167,9 @@ def _points(value: Any, name: str) -> np.ndarray:
         raise ConfigError(f"{name} must be a list of [first, second] pairs, got {value!r}")
     if len(value) > MOST_POINTS:
         raise ConfigError(f"{name} must hold at most {MOST_POINTS} points, got {len(value)}")
-    for number, pair in enumerate(value, start=1):
+    for place, pair in enumerate(value, start=1):
         if not isinstance(pair, list) or len(pair) != 2:
-            raise ConfigError(f"{name}: point {number} must be a pair of numbers, got {pair!r}")
+            raise ConfigError(f"{name}: point {place} must be a pair of numbers, got {pair!r}")
     return np.array([[_number(part, name) for part in pair] for pair in value], float).reshape(-1, 2)
 
 
@@ -190,7 +177,7 @@ def _floor_points(fields: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     points = fields.get("floor_points")
     if not isinstance(points, list):
         raise ConfigError(f'floor_points must be a list of {{"px": [column, row], "m": [x, y]}}, got {points!r}')
-    pairs = [_object(point, f"floor point {number}", {"px", "m"}) for number, point in enumerate(points, start=1)]
+    pairs = [_object(point, f"floor point {place}", {"px", "m"}) for place, point in enumerate(points, start=1)]
     return _points([pair.get("px") for pair in pairs], "floor_points px"), _points(
         [pair.get("m") for pair in pairs], "floor_points m"
     )
@@ -221,19 +208,7 @@ def _hsv(marker: Mapping[str, Any], key: str) -> tuple[int, int, int]:
 
 
 def _marker_size(value: Any) -> float | None:
-    if value is None:
-        return None
-    size_m = _number(value, "marker size_m")
-    if not 0.005 <= size_m <= 1.0:
-        raise ConfigError(f"marker size_m must be from 0.005 to 1 m, got {size_m}")
-    return size_m
-
-
-def _flag(fields: Mapping[str, Any], name: str, default: bool) -> bool:
-    value = fields.get(name, default)
-    if not isinstance(value, bool):
-        raise ConfigError(f"{name} must be true or false, got {value!r}")
-    return value
+    return None if value is None else number("marker size_m", value, 0.005, 1.0)
 
 
 def _rounded(points: np.ndarray, digits: int) -> list[list[float]]:

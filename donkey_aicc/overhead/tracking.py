@@ -180,9 +180,8 @@ def track_marker(video: Video, setup: OverheadSetup) -> MarkerPath:
         raise AiccError(
             f"the marker was never found in the {len(times)} frames of {video.path}: check its colour range (calibrate shows it)"
         )
-    path = MarkerPath(
-        np.array(times), np.full((len(times), 2), np.nan), np.full((len(times), 2), np.nan), *_empty(len(times), counts)
-    )
+    unseen = np.full((5, len(times)), np.nan)
+    path = MarkerPath(np.array(times), unseen[:2].T, unseen[2:4].T, unseen[4], np.maximum(np.array(counts) - 1, 0))
     for tracklet in chain:
         path.xy[tracklet.frames] = tracklet.xy()
         path.px[tracklet.frames] = [blob.px for blob in tracklet.blobs]
@@ -190,10 +189,6 @@ def track_marker(video: Video, setup: OverheadSetup) -> MarkerPath:
     _drop_half_hidden(path, video.info.rate_hz)
     _require_a_drive(path)
     return path
-
-
-def _empty(length: int, counts: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    return np.full(length, np.nan), np.maximum(np.array(counts) - 1, 0)
 
 
 def _drop_half_hidden(path: MarkerPath, rate_hz: float) -> None:

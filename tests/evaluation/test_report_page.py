@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.evaluation.figures.fault_figures import contact_sheet
+from donkey_aicc.evaluation.figures.fault_figures import fault_pictures
 from donkey_aicc.evaluation.report import write_report
 from donkey_aicc.tubs.drive import make_drive
 from tests.browser.chromium import SIZES, Tab
@@ -20,7 +20,7 @@ def address(results, tmp_path_factory):
     images = np.full((10, 64, 64, 3), 90, np.uint8)
     severity = np.repeat([1, 2, 3, 4, 5], 2)
     faulty = make_drive("d", "s", images, np.zeros((10, 2)), protocol=np.full(10, "dark"), severity=severity)
-    write_report(results, folder, sheet=contact_sheet([faulty], {"dark": [faulty]}))
+    write_report(results, folder, faults=fault_pictures([faulty], {"dark": [faulty]}))
     return f"file://{folder / 'index.html'}"
 
 
