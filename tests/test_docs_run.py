@@ -43,7 +43,9 @@ def test_shell_lines_are_understood(block):
         elif words[0] == "make":
             assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), line
         elif words[0] == "python":
-            assert words[1] == "manage.py" or (ROOT / f"{words[2].replace('.', '/')}.py").is_file(), line
+            assert (
+                words[1] == "manage.py" or (ROOT / words[1]).is_file() or (ROOT / f"{words[2].replace('.', '/')}.py").is_file()
+            ), line
         else:
             assert words[0] in FOLDER_WORDS, line
 

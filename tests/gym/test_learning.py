@@ -13,8 +13,10 @@ from safetensors.numpy import load, save
 from stable_baselines3 import PPO, SAC, TD3
 
 import donkey_aicc.gym as ours
+from donkey_aicc import channels
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.latent_pilot import MEMBER, LatentPilot
+from tests.car_under_test import drive, free_port, make_car, only_tub, read_tub
 from tests.monitor_under_test import make_bundle
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "train_sac.py"
@@ -47,6 +49,18 @@ def test_the_pilot_commands_what_the_agent_did(bundle, tmp_path, kind):
     pilot.reset()
     assert pilot.run(None) == (0.0, 0.0) and pilot.run(np.zeros((4, 4, 7))) == (0.0, 0.0)
     torch.set_num_threads(threads)
+
+
+def test_a_car_drives_with_it_and_the_monitor_on(bundle, tmp_path):
+    model = SAC("MlpPolicy", make_env(bundle), buffer_size=10, policy_kwargs={"net_arch": [8]}, seed=1)
+    ours.keep_pilot(model, tmp_path / "model.zip", bundle)
+    settings = {"AICC_BUNDLE": str(bundle), "AICC_SIM_REALTIME": False, "MAX_LOOPS": 40, "WEB_CONTROL_PORT": free_port()}
+    car = make_car(tmp_path / "car", **settings)
+    assert drive(car, "--headless", "--fast", "--model", str(tmp_path / "model.zip")) == 0
+    records, _ = read_tub(only_tub(car))
+    driven = [record for record in records if record[channels.MODE] == "local"]
+    assert driven and all(0.2 <= record[channels.THROTTLE] <= 0.6 for record in driven[2:])
+    assert {"aicc/health", "aicc/p_safe"} <= set(driven[-1])
 
 
 def test_what_is_no_pilot_is_said(bundle, tmp_path):
