@@ -15,6 +15,7 @@ COMMANDS = {
     "governor": "drive under every fault with and without the governor, at the same nominal cost as its rivals",
     "monitors": "our alarm beside monitors of others on the drives of an experiment, at the same nominal cost",
     "after-fault": "how long a fault of three seconds is still seen when it is over, by the alarm, the confidence and rho",
+    "dial": "how well the driver's number is calibrated, and whether the reasons name what was injected",
     "protocols": "measure what each injected fault does to the driving, severity by severity",
     "real-car": "train and judge the monitor on a real car's tub: faults on real frames, and other days, tracks and rooms",
     "quiet-days": "the alarm of a bundle on nominal drives of its own day, of other days, and elsewhere",

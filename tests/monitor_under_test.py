@@ -47,7 +47,7 @@ def light_alarm() -> AlarmModel:
     scales[:, SIGN_NAMES.index("light")] = -0.68, 0.2, 0.2
     scales[:, SIGN_NAMES.index("contrast")] = -1.8, 0.15, 10.0
     limits = {"watch": Threshold(2.0, 0.2, 9, 0.2), "danger": Threshold(3.0, 0.1, 9, 0.1)}
-    plain = {"signs": SignSettings(), "hazard": None, "hazard_unit": 1.0, "piece": Piece(500, 20.0), "cruise": 0.5}
+    plain = {"signs": SignSettings(), "hazard": None, "hazard_unit": 1.0, "piece": Piece(500, 25.0), "cruise": 0.5}
     return AlarmModel(SignScales(*scales), stop_hazard=0.0, note="absent", **limits, **plain)
 
 

@@ -7,11 +7,13 @@ import numpy as np
 from donkey_aicc.alarm.alarm_model import LEAST_HAZARD_UNIT, MOST_STOP_HAZARD, NEAR_STEPS, AlarmModel, Checked
 from donkey_aicc.alarm.alarm_policy import Threshold, conformal_threshold
 from donkey_aicc.alarm.day_watch import UsualDays
-from donkey_aicc.alarm.evidence import LEAST_DEPARTURES, HazardModel, fit_hazard
+from donkey_aicc.alarm.hazard import LEAST_DEPARTURES, HazardModel, fit_hazard
 from donkey_aicc.alarm.pieces import Piece, independent_pieces, piece_numbers
+from donkey_aicc.alarm.response import Response, fit_response
 from donkey_aicc.alarm.sign_scales import SignScales
-from donkey_aicc.alarm.signs import SignSettings, fit_reaction, table_signs
+from donkey_aicc.alarm.signs import SignSettings, table_signs
 from donkey_aicc.alarm.table_alarm import TableEvidence, check_on, piece_maxima, table_evidence
+from donkey_aicc.alarm.timing import BEFORE_S, frames_in
 from donkey_aicc.errors import AiccError
 from donkey_aicc.scoring.frame_stats import FRAME_STATS
 from donkey_aicc.scoring.score_table import ScoreTable, concatenate
@@ -19,7 +21,6 @@ from donkey_aicc.scoring.statistics import ScoreStatistics
 
 WATCH_CHANCE, DANGER_CHANCE = 0.1, 0.01  # wanted, of a false alarm per nominal piece
 MISSED_DEPARTURES = 0.1  # share of the driven departures whose hazard may stay below `stop_hazard`
-AHEAD_FRAMES = (20, 60)  # before a departure: where its hazard must have shown itself
 LEAST_SCORE = 0.1  # no threshold lies below: less than a tenth of the nominal range is nothing
 FOLDS = 5  # of the pieces: each is judged by scales from the others
 LUCK = 0.1  # a promise that the drives kept aside break with less than this chance has failed
@@ -63,17 +64,18 @@ def fit_alarm(
         raise AiccError(
             f"the alarm needs at least 2 {piece} of nominal driving, got {len(nominal)} frames in all; record more laps"
         )
-    settings = SignSettings(fit_reaction(nominal))
+    cruise = _cruise(nominal)
+    settings = SignSettings(_fit_response(nominal, cruise, piece.rate_hz), piece.rate_hz)
     further = [] if driven is None else [_before_faults(driven)]
     scales = _fit_scales([nominal, *further], statistics, settings, piece)
-    settings = replace(settings, cruise=_cruise(nominal), motion=scales.usual("motion"))
+    settings = replace(settings, cruise=cruise, motion=scales.usual("motion"))
     own = table_evidence(nominal, statistics, settings, scales)
     hazard, note, stop_hazard, unit = None, "absent, because no driven faults were given (calibrate --driven)", 0.0, 1.0
     if driven is not None:
         faulty = table_evidence(driven, statistics, settings, scales)
         hazard, note = _fit_hazard(driven, [own, faulty])
         if hazard is not None:
-            stop_hazard = _stop_hazard(driven, faulty, hazard)
+            stop_hazard = _stop_hazard(driven, faulty, hazard, piece.rate_hz)
             calm = np.concatenate([own.evidence.features, faulty.evidence.features[_is_before_fault(driven)]])
             unit = max(float(hazard.logit(calm).max()), LEAST_HAZARD_UNIT)
     model = AlarmModel(
@@ -94,7 +96,7 @@ def fit_alarm(
     else:
         judged, held = fresh, table_evidence(fresh, statistics, settings, scales)
         score = model.score(held.evidence)
-        largest = piece_maxima(fresh, score, held.departs, piece.frames)
+        largest = piece_maxima(fresh, score, held.departs, piece)
     worth, seen = independent_pieces(largest), np.maximum(largest, LEAST_SCORE)
     watch = conformal_threshold(seen, chances[0], worth)
     danger = conformal_threshold(seen, chances[1], worth, tail=True)
@@ -129,7 +131,7 @@ def _left_out_maxima(
             own, scales = statistics, model.scales
         found = table_evidence(nominal, own, model.signs, scales)
         scores = np.where(out, model.score(found.evidence), scores)
-        mine = piece_maxima(nominal, np.where(out, scores, 0.0), found.departs, model.piece.frames)
+        mine = piece_maxima(nominal, np.where(out, scores, 0.0), found.departs, model.piece)
         largest = np.where(folds == fold, mine, largest)
     return largest, scores
 
@@ -195,11 +197,12 @@ def _before_faults(driven: ScoreTable) -> ScoreTable:
 
 def _calm_signs(table: ScoreTable, statistics: ScoreStatistics, settings: SignSettings) -> np.ndarray:
     """Without what goes on around a departure: that is not how nominal driving looks."""
+    around = frames_in(BEFORE_S[1], settings.rate_hz)
     signs = table_signs(table, statistics, settings)
     for name in table.sequences():
         own = np.flatnonzero(table.sequence == name)
         for out in np.flatnonzero(table.departed[own] == 1.0):
-            signs[own[max(0, out - AHEAD_FRAMES[1]) : out + AHEAD_FRAMES[1]]] = np.nan
+            signs[own[max(0, out - around) : out + around]] = np.nan
     return signs
 
 
@@ -213,17 +216,22 @@ def _fit_hazard(driven: ScoreTable, tables: list[TableEvidence]) -> tuple[Hazard
     return fit_hazard(features[known], departs[known], tuple(int(step) for step in driven.horizons)), ""
 
 
-def _stop_hazard(driven: ScoreTable, faulty: TableEvidence, hazard: HazardModel) -> float:
+def _stop_hazard(driven: ScoreTable, faulty: TableEvidence, hazard: HazardModel, rate_hz: float) -> float:
     """The hazard that all but a few driven departures had shown a second or more before."""
     column = int(np.argmin(np.abs(np.array(hazard.horizons) - NEAR_STEPS)))
     near = hazard.hazard(faulty.evidence.features)[:, column]
-    shown = []
+    shown, (late, early) = [], (frames_in(seconds, rate_hz) for seconds in BEFORE_S)
     for name in driven.sequences():
         own = np.flatnonzero(driven.sequence == name)
         out = np.flatnonzero(driven.departed[own] == 1.0)
-        if len(out) and out[0] > AHEAD_FRAMES[0]:
-            shown.append(near[own[max(0, out[0] - AHEAD_FRAMES[1]) : out[0] - AHEAD_FRAMES[0]]].max())
+        if len(out) and out[0] > late:
+            shown.append(near[own[max(0, out[0] - early) : out[0] - late]].max())
     return min(float(np.quantile(shown, MISSED_DEPARTURES)), MOST_STOP_HAZARD) if shown else 0.0
+
+
+def _fit_response(table: ScoreTable, cruise: float, rate_hz: float) -> Response | None:
+    turn, drives = table.frame_stats[:, FRAME_STATS.index("turn_px")], [table.sequence == name for name in table.sequences()]
+    return fit_response([(turn[own], table.actions[own]) for own in drives], cruise, rate_hz)
 
 
 def _cruise(table: ScoreTable) -> float:

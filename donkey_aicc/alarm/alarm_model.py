@@ -9,53 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_policy import MOST_OF_A_SIGN, NONE, AlarmPolicy, Threshold
+from donkey_aicc.alarm.alarm_policy import NONE, AlarmPolicy, Threshold
 from donkey_aicc.alarm.day_watch import DayWatch, UsualDays
-from donkey_aicc.alarm.evidence import LARGEST_LOGIT, Evidence, EvidenceStream, HazardModel
+from donkey_aicc.alarm.evidence import Evidence, EvidenceStream
+from donkey_aicc.alarm.hazard import LARGEST_LOGIT, HazardModel
 from donkey_aicc.alarm.pieces import Piece
+from donkey_aicc.alarm.reasons import reason
+from donkey_aicc.alarm.response import Response
 from donkey_aicc.alarm.sign_scales import SignScales
-from donkey_aicc.alarm.signs import FAST, PICTURE, REACTION_LAGS, SIGN_NAMES, SIGNS, SignSettings
+from donkey_aicc.alarm.signs import SIGNS, SignSettings
 from donkey_aicc.alarm.today import Recentred, Today
 from donkey_aicc.errors import DAMAGE, AiccError
-from donkey_aicc.stored import array, number, whole
-
-HAZARD = "hazard"  # no sign of its own: the signs together
-TELLING = 0.5  # of its nominal range: a part of the picture that is so far off names the whole
-# (what it means above the nominal middle, below it)
-TEXTS = {
-    "log_error": ("the picture shows things that training did not", "the picture is emptier than in training"),
-    "light": ("the picture is much brighter than in training", "the picture is much darker than in training"),
-    "contrast": ("the picture has much harder contrasts than in training", "the picture has lost its contrast"),
-    "sharpness": ("the picture is much grainier than in training", "the picture is much blurrier than in training"),
-    "colour": ("the colours are much stronger than in training", "the picture has lost its colours"),
-    "picture": ("the picture as a whole is unlike training", ""),
-    "motion": ("the picture moves or flickers much more than usual", "the picture hardly moves although the car drives"),
-    "repeated": ("the camera repeats old frames", ""),
-    "jerk": ("the steering jerks {times:.0f} times its usual spread", ""),
-    "reaction": ("the picture does not follow the steering as usual: late or too weak", ""),
-    "log_rho": ("the last seconds of pictures do not look like training", ""),
-    "control": ("the steering of the last seconds is not how this car drives", ""),
-    "latent": ("the scene is unlike every scene of training", ""),
-    "own": ("an anomaly score of your own is far above its nominal drives", ""),
-    HAZARD: ("the car is about to leave its lane", ""),
-}
-
-
-def reason(deviations: np.ndarray, signs: np.ndarray, scales: SignScales, hazard_score: float = 0.0) -> str:
-    """deviations, signs: (S,) of one frame; hazard_score: the hazard on the scale of the deviations. '' when nothing rose."""
-    fast = np.where(FAST, deviations, 0.0)
-    leader = int(np.argmax(fast if fast.max() >= 1.0 else deviations))  # what one can see says more than a score
-    if leader == PICTURE and deviations[:PICTURE].max() > TELLING:  # what stands out of it says more
-        leader = int(np.argmax(deviations[:PICTURE]))
-    if hazard_score > deviations.max():
-        name, below = HAZARD, False
-    elif deviations[leader] <= 0.0:
-        return ""
-    else:
-        name, below = SIGN_NAMES[leader], bool(signs[leader] < scales.middle[leader])
-    times = float(deviations[leader])
-    return TEXTS[name][int(below)].format(times=times)
-
+from donkey_aicc.stored import number
 
 NEAR_STEPS = 20  # the hazard that decides: a departure within about a second
 ENOUGH_PIECES = 12
@@ -123,8 +88,7 @@ class AlarmModel:
     def to_json(self) -> dict[str, Any]:
         return {
             "scales": self.scales.to_json(),
-            "reaction": None if self.signs.reaction is None else self.signs.reaction.tolist(),
-            "window": self.signs.window,
+            "response": None if self.signs.response is None else self.signs.response.to_json(),
             "hazard": None if self.hazard is None else self.hazard.to_json(),
             "watch": vars(self.watch),
             "danger": vars(self.danger),
@@ -136,14 +100,14 @@ class AlarmModel:
     @classmethod
     def from_json(cls, stored: Any) -> "AlarmModel":
         try:
-            scales = SignScales.from_json(stored["scales"])
+            scales, piece = SignScales.from_json(stored["scales"]), Piece.from_json(stored["piece"])
             model = cls(
                 scales=scales,
-                signs=_sign_settings(stored, scales),
+                signs=_sign_settings(stored, scales, piece),
                 hazard=None if stored["hazard"] is None else HazardModel.from_json(stored["hazard"]),
                 watch=Threshold.from_json(stored["watch"]),
                 danger=Threshold.from_json(stored["danger"]),
-                piece=Piece.from_json(stored["piece"]),
+                piece=piece,
                 checked=None if stored["checked"] is None else Checked(**stored["checked"]),
                 usual=None if stored.get("usual") is None else UsualDays.from_json(stored["usual"]),
                 hazard_unit=number("the alarm's hazard unit", stored["hazard_unit"], LEAST_HAZARD_UNIT, LARGEST_LOGIT),
@@ -166,9 +130,6 @@ class AlarmModel:
             self.scales.cloud.check("the alarm's cloud of nominal pictures")
         if self.watch.value > self.danger.value:
             raise AiccError(f"watch must not begin after danger, got {self.watch.value:.3g} > {self.danger.value:.3g}")
-        weights = self.signs.reaction
-        if weights is not None and weights.shape != (1 + REACTION_LAGS,):
-            raise AiccError(f"the alarm's reaction must be {1 + REACTION_LAGS} numbers, got {weights.size}")
 
 
 _PLAIN = ("hazard_unit", "cruise", "stop_hazard", "note")
@@ -176,14 +137,10 @@ LEAST_HAZARD_UNIT = 0.5
 MOST_STOP_HAZARD = 0.9  # a danger surer than that must end in a stop
 
 
-_LONGEST_WINDOW = 200  # frames
-
-
-def _sign_settings(stored: Any, scales: SignScales) -> SignSettings:
-    reaction = stored["reaction"]
-    weights = None if reaction is None else array("the alarm's reaction", reaction, -MOST_OF_A_SIGN, MOST_OF_A_SIGN)
-    window = whole("the alarm's window", stored["window"], 3, _LONGEST_WINDOW)
-    return SignSettings(weights, window, number("the alarm's cruise", stored["cruise"], 0.0, 1.0), scales.usual("motion"))
+def _sign_settings(stored: Any, scales: SignScales, piece: Piece) -> SignSettings:
+    response = None if stored["response"] is None else Response.from_json(stored["response"], piece.rate_hz)
+    cruise = number("the alarm's cruise", stored["cruise"], 0.0, 1.0)
+    return SignSettings(response, piece.rate_hz, cruise, scales.usual("motion"))
 
 
 @dataclass(frozen=True)
@@ -202,7 +159,7 @@ class AlarmStream:
 
     def __init__(self, model: AlarmModel, horizons: tuple[int, ...]) -> None:
         self.model, self._horizons = model, horizons
-        self._evidence = EvidenceStream(model.scales, horizons, window=model.signs.window)
+        self._evidence = EvidenceStream(model.scales, horizons, rate_hz=model.signs.rate_hz)
         self.policy = AlarmPolicy(model.watch, model.danger, model.piece.frames)
         self._lap: deque[np.ndarray] = deque(maxlen=model.piece.frames)  # signs of the last lap's driving
         self.day = None if model.usual is None else DayWatch(model.usual)
@@ -246,5 +203,6 @@ class AlarmStream:
         level = self.policy.step(score)
         hazard = () if self.model.hazard is None else tuple(self.model.hazard.hazard(evidence.features)[0].tolist())
         by_hazard = float(self.model.hazard_score(evidence)[0])
-        why = "" if level == NONE else reason(evidence.deviations[0], row, self.model.scales, by_hazard)
-        return AlarmReading(level, score, hazard, hazard[self._near] if hazard else 0.0, why)
+        near = hazard[self._near] if hazard else 0.0
+        why = "" if level == NONE else reason(evidence.deviations[0], row, self.model.scales, by_hazard, near)
+        return AlarmReading(level, score, hazard, near, why)

@@ -26,6 +26,11 @@ class Piece:
         seconds = number("the seconds of an alarm's piece", stored["seconds"], 0.1, 3600.0)
         return cls(frames, seconds, flag("the lap of an alarm's piece", stored["lap"]))
 
+    @property
+    def rate_hz(self) -> float:
+        """Of the loop that drove it."""
+        return self.frames / self.seconds
+
     def __str__(self) -> str:
         return f"{'laps' if self.lap else 'pieces'} of {self.seconds:.3g} s"
 

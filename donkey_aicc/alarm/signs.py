@@ -9,15 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from donkey_aicc.alarm.response import RESPONSE_SIGNS, STANDING_THROTTLE, Response, ResponseStream
+from donkey_aicc.alarm.timing import MOVING_S, WINDOW_S, frames_in
 from donkey_aicc.scoring.frame_stats import FRAME_STATS, Ring
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import CONTROL_FEATURES, ScoreStatistics, own_columns
 
-WINDOW = 10  # frames: half a second at 20 Hz. Twice as long, an alarm comes later and ends later, and is no surer
-ROLLING_FRAMES = 40  # with throttle before the car counts as rolling: a standing start takes that long
-STANDING_THROTTLE = 0.02
-REACTION_LAGS = 10  # frames of steering that the sideways movement of the picture may follow
-REACTION_RIDGE = 1e-3
 SLOWED_SHARE = 0.7  # of the usual throttle: below it the car is slowed, by a governor or a person
 
 
@@ -31,7 +28,6 @@ class Sign:
     name: str
     floor: float
     two_sided: bool = False
-    rolling: bool = False  # means something only while the car rolls
     slow: bool = False
     day: float = 0.0
 
@@ -44,10 +40,15 @@ SIGNS = (
     Sign("sharpness", 0.15, two_sided=True, day=0.4),
     Sign("colour", 0.2, two_sided=True, day=0.6),
     Sign("picture", 0.2, day=0.7),  # the five above together: filled in by SignScales, which knows how they go together
-    Sign("motion", 0.2, two_sided=True, rolling=True, day=0.3),
-    Sign("repeated", 0.25),  # one frame of a window is nothing
+    Sign("motion", 0.2, two_sided=True, day=0.3),
+    Sign("repeated", 0.25),  # of half a second: one frame is nothing, an eighth of a second is something
     Sign("jerk", 0.01),
-    Sign("reaction", 0.05, rolling=True, day=0.2),
+    # How the picture answers the steering (response.py): pixels a frame, `gain` a share of the usual answer.
+    Sign("pull_short", 0.2, two_sided=True, day=0.2),
+    Sign("pull", 0.2, two_sided=True, day=0.2),
+    Sign("pull_long", 0.2, two_sided=True, day=0.2),
+    Sign("gain", 0.25, two_sided=True, day=0.1),
+    Sign("late", 0.5),
     # The drives that set the scale also set what is nominal for these four, and look too good to themselves: hence high floors,
     # in units of two nominal deviations. The latent distance carries over to other drives worst of all. The look ahead is not
     # among them: it told the hazard nothing (its weight was 0.05), and without it the alarm is the same at every grade.
@@ -63,6 +64,7 @@ FROM_SCORES = 4  # the last of them
 _MEANS = ("log_error", "light", "contrast", "sharpness", "colour", "motion", "repeated")
 _STATS = [FRAME_STATS.index(name) for name in _MEANS]
 _MOTION = _MEANS.index("motion")
+assert SIGN_NAMES[len(_MEANS) + 2 : -FROM_SCORES] == RESPONSE_SIGNS
 _TURN = FRAME_STATS.index("turn_px")
 
 
@@ -70,15 +72,19 @@ _TURN = FRAME_STATS.index("turn_px")
 class SignSettings:
     """How signs are computed; part of the fitted alarm.
 
-    reaction: (1 + REACTION_LAGS,) offset and weights of the steering now, one frame ago ... that predict turn_px; None leaves
-    the sign out. window: frames of the fast signs' means. cruise, motion: usual throttle and usual `motion` of nominal drives,
-    from which follows how much less the picture of a slowed car may move; 0 and None leave that out.
+    response: of this car; None leaves its signs out. rate_hz: of the loop. cruise, motion: usual throttle and usual `motion` of
+    nominal drives, from which follows how much less the picture of a slowed car may move; 0 and None leave that out.
     """
 
-    reaction: np.ndarray | None = None
-    window: int = WINDOW
+    response: Response | None = None
+    rate_hz: float = 20.0
     cruise: float = 0.0
     motion: float | None = None
+
+    @property
+    def window(self) -> int:
+        """Frames of the fast signs' means."""
+        return frames_in(WINDOW_S, self.rate_hz)
 
 
 class SignStream:
@@ -86,16 +92,17 @@ class SignStream:
 
     def __init__(self, lanes: int = 1, settings: SignSettings | None = None) -> None:
         self._lanes, self._settings = lanes, settings or SignSettings()
+        self._moving = frames_in(MOVING_S, self._settings.rate_hz)
         self.reset()
 
     def reset(self) -> None:
         """A new sequence starts in every lane."""
-        window = self._settings.window
-        self._stats = Ring(self._lanes, window, (len(_MEANS),))
-        self._missed = Ring(self._lanes, window)  # |turn_px - what the steering let expect|
-        self._steering = Ring(self._lanes, max(window, REACTION_LAGS))
-        self._throttle = Ring(self._lanes, ROLLING_FRAMES)
-        self._rolling = np.zeros(self._lanes, dtype=np.int64)  # frames with throttle in a row
+        settings = self._settings
+        self._stats = Ring(self._lanes, settings.window, (len(_MEANS),))
+        self._steering = Ring(self._lanes, settings.window)
+        self._throttle = Ring(self._lanes, self._moving)
+        self._driven = np.zeros(self._lanes, dtype=np.int64)  # frames with throttle in a row
+        self._response = ResponseStream(self._lanes, settings.response, settings.rate_hz)
 
     def update(
         self, frame_stats: np.ndarray, actions: np.ndarray, slow: np.ndarray, unseen: Sequence[np.ndarray] = ()
@@ -105,30 +112,20 @@ class SignStream:
             steering, throttle = np.asarray(action, dtype=np.float64).T
             self._steering.append(steering)
             self._throttle.append(throttle)
-            self._rolling = np.where(throttle > STANDING_THROTTLE, self._rolling + 1, 0)
+            self._driven = np.where(throttle > STANDING_THROTTLE, self._driven + 1, 0)
         # A change since the frame before means nothing when frames between the two were dropped.
         stats = np.asarray(frame_stats, dtype=np.float64)
         readings, speed = stats[:, _STATS], self._least_speed()
         readings[:, _MOTION] = np.nan if unseen else self._motion(readings[:, _MOTION], speed)
         self._stats.append(readings)
-        self._missed.append(np.full(self._lanes, np.nan) if unseen else self._turn_missed(stats[:, _TURN], speed))
         means = known_mean(self._stats.window(), self._settings.window)
-        found = np.column_stack(
-            [
-                means[:, :PICTURE],
-                np.full(self._lanes, np.nan),
-                means[:, PICTURE:],
-                self._jerk(),
-                known_mean(self._missed.window(), self._settings.window),
-                slow,
-            ]
-        )
-        rolling = self._rolling >= ROLLING_FRAMES
-        needs = np.array([sign.rolling for sign in SIGNS])
-        return np.where(needs & ~rolling[:, None], np.nan, found)
+        means[self._driven < self._moving, _MOTION] = np.nan
+        answers = self._response.update(stats[:, _TURN], (*unseen, actions), speed)
+        picture = np.full(self._lanes, np.nan)
+        return np.column_stack([means[:, :PICTURE], picture, means[:, PICTURE:], self._jerk(), answers, slow])
 
     def _jerk(self) -> np.ndarray:
-        steering = self._steering.window()[:, -self._settings.window :]
+        steering = self._steering.window()
         if steering.shape[1] < self._settings.window:
             return np.full(self._lanes, np.nan)
         # Root mean square, so that the first big jerk of a fault already counts.
@@ -148,15 +145,6 @@ class SignStream:
         """A slowed car's picture moves less: else a crawl would keep up the alarm that it came from."""
         usual = self._settings.motion
         return motion if usual is None else np.where(motion < usual, np.minimum(motion - np.log(speed), usual), motion)
-
-    def _turn_missed(self, turn_px: np.ndarray, speed: np.ndarray) -> np.ndarray:
-        """How far the turn is from all that the steering lets expect at speeds from `speed` to the usual one."""
-        steering, weights = self._steering.window(), self._settings.reaction
-        if weights is None or steering.shape[1] < REACTION_LAGS:
-            return np.full(self._lanes, np.nan)
-        usual = weights[0] + steering[:, : -REACTION_LAGS - 1 : -1] @ weights[1:]
-        slow = speed * usual
-        return np.abs(turn_px - np.clip(turn_px, np.minimum(slow, usual), np.maximum(slow, usual)))
 
 
 def known_mean(window: np.ndarray, full: int) -> np.ndarray:
@@ -199,20 +187,3 @@ def lanes_of(table: ScoreTable) -> tuple[np.ndarray, np.ndarray]:
     longest = max(len(each) for each in numbers)
     going = np.stack([np.arange(longest) < len(each) for each in numbers])
     return np.stack([np.pad(each, (0, longest - len(each)), mode="edge") for each in numbers]), going
-
-
-def fit_reaction(table: ScoreTable) -> np.ndarray | None:
-    """Weights of `SignStream`, least squares on rolling nominal frames; None where pictures or commands were not recorded."""
-    inputs, turns = [], []
-    for name in table.sequences():
-        own = table.sequence == name
-        steering, throttle = table.actions[own].T.astype(np.float64)
-        turn = table.frame_stats[own][:, _TURN]
-        for row in range(ROLLING_FRAMES, len(steering)):
-            if np.isfinite(turn[row]) and (throttle[row - ROLLING_FRAMES : row + 1] > STANDING_THROTTLE).all():
-                inputs.append(np.concatenate([[1.0], steering[row - REACTION_LAGS + 1 : row + 1][::-1]]))
-                turns.append(turn[row])
-    if len(turns) < 10 * (REACTION_LAGS + 1):
-        return None
-    x, y = np.array(inputs), np.array(turns)
-    return np.linalg.solve(x.T @ x + REACTION_RIDGE * len(x) * np.eye(x.shape[1]), x.T @ y)

@@ -7,9 +7,10 @@ import numpy as np
 from donkey_aicc.alarm.alarm_model import AlarmModel, Checked
 from donkey_aicc.alarm.alarm_policy import PERSISTENCE
 from donkey_aicc.alarm.evidence import Evidence, EvidenceStream
-from donkey_aicc.alarm.pieces import independent_pieces, piece_numbers
+from donkey_aicc.alarm.pieces import Piece, independent_pieces, piece_numbers
 from donkey_aicc.alarm.sign_scales import SignScales
-from donkey_aicc.alarm.signs import WINDOW, SignSettings, lanes_of, table_signs
+from donkey_aicc.alarm.signs import SignSettings, lanes_of, table_signs
+from donkey_aicc.alarm.timing import WINDOW_S, frames_in
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import ScoreStatistics
 from donkey_aicc.tubs.labels import departure_within
@@ -29,10 +30,10 @@ def table_evidence(table: ScoreTable, statistics: ScoreStatistics, settings: Sig
     signs = table_signs(table, statistics, settings)
     spread = statistics.scores(table).get("tta_spread") if np.isfinite(table.tta_spread).all() else None
     rows, going = lanes_of(table)
-    stream = EvidenceStream(scales, horizons, len(rows), settings.window)
+    stream = EvidenceStream(scales, horizons, len(rows), settings.rate_hz)
     parts: list[np.ndarray] | None = None
     for column, alive in zip(rows.T, going.T, strict=True):
-        found = stream.update(signs[column], table.p_tta[column], None if spread is None else spread[column])
+        found = stream.update(signs[column], table.p_restored[column], None if spread is None else spread[column])
         values = [found.deviations, found.strangeness, found.features]
         parts = parts or [np.zeros((len(table), *each.shape[1:])) for each in values]
         for whole, each in zip(parts, values, strict=True):
@@ -53,16 +54,16 @@ def persistent(score: np.ndarray) -> np.ndarray:
     return held
 
 
-def piece_maxima(table: ScoreTable, score: np.ndarray, departs: np.ndarray, frames: int) -> np.ndarray:
+def piece_maxima(table: ScoreTable, score: np.ndarray, departs: np.ndarray, piece: Piece) -> np.ndarray:
     """(pieces,) the largest persistent score of each nominal piece; what leads to a real departure is no false alarm."""
     near = (departs == 1.0).any(axis=1) | (table.departed == 1.0)
-    held = np.zeros(len(table))
+    held, remembered = np.zeros(len(table)), 2 * frames_in(WINDOW_S, piece.rate_hz)
     for name in table.sequences():
         own = np.flatnonzero(table.sequence == name)
         for out in np.flatnonzero(table.departed[own] == 1.0):  # and as long as the signs still remember it
-            near[own[out : out + 2 * WINDOW]] = True
+            near[own[out : out + remembered]] = True
         held[own] = persistent(np.where(near[own], 0.0, score[own]))
-    pieces = piece_numbers(table, frames)
+    pieces = piece_numbers(table, piece.frames)
     largest = np.zeros(int(pieces.max(initial=-1)) + 1)
     np.maximum.at(largest, pieces, held)
     return largest
@@ -72,7 +73,7 @@ def check_on(model: AlarmModel, table: ScoreTable, statistics: ScoreStatistics) 
     """What the alarm does on nominal drives that it was not fitted on."""
     found = table_evidence(table, statistics, model.signs, model.scales)
     score = model.score(found.evidence)
-    largest = piece_maxima(table, score, found.departs, model.piece.frames)
+    largest = piece_maxima(table, score, found.departs, model.piece)
     watch, danger = (int((largest > threshold.value).sum()) for threshold in (model.watch, model.danger))
     share = float((score > model.danger.value).mean())
     return Checked(len(largest), round(independent_pieces(largest), 2), watch, danger, round(share, 4))

@@ -10,11 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from donkey_aicc.alarm.alarm_model import AlarmModel
-from donkey_aicc.alarm.signs import FAST, WINDOW, table_signs
+from donkey_aicc.alarm.signs import FAST, table_signs
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import PREDICTED_SCORES, Scores, ScoreStatistics
-
-CALM_FRAMES = 10  # in a row in which no fast sign is worth a watch: the fault is over
 
 
 class PastFaults:
@@ -22,12 +20,13 @@ class PastFaults:
 
     def __init__(self, alarm: AlarmModel, context: int) -> None:
         self._alarm, self._context = alarm, context
+        self._calm = alarm.signs.window  # frames in a row in which no fast sign is worth a watch: the fault is over
         self.reset()
 
     def reset(self) -> None:
         """A new sequence: nothing to forget."""
         self._calm_frames = self._context  # since the last odd one
-        self._before: deque[Mapping[str, float]] = deque(maxlen=2 * WINDOW)  # a fault shows in the scores before it shows as odd
+        self._before: deque[Mapping[str, float]] = deque(maxlen=2 * self._calm)  # it shows in the scores before it is odd
 
     def step(self, signs: np.ndarray, scores: Mapping[str, float]) -> Mapping[str, float]:
         """signs: (S,) with NaN for unknown; scores: by name, larger is stranger."""
@@ -35,7 +34,7 @@ class PastFaults:
         self._calm_frames = 0 if odd else self._calm_frames + 1
         if self._calm_frames >= self._context:
             self._before.append(dict(scores))
-        if not CALM_FRAMES <= self._calm_frames < self._context or not self._before:
+        if not self._calm <= self._calm_frames < self._context or not self._before:
             return scores
         before = self._before[0]
         return {name: min(value, before.get(name, value)) for name, value in scores.items()}

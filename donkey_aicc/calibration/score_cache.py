@@ -19,7 +19,7 @@ from donkey_aicc.workers import Workers
 if TYPE_CHECKING:
     from donkey_aicc.nets.bundle import Bundle
 
-CACHE_VERSION = 3  # raise when scoring changes
+CACHE_VERSION = 4  # raise when scoring changes
 MOST_KEPT = 20  # tables; the oldest go
 _COLUMNS = ("indices", "images", "actions", "safe", "cte", "protocol", "severity", "departed")
 

@@ -152,7 +152,7 @@ def _add_alarm(car: Assembly, monitor: Monitor, scorer: "WorldModelScorer") -> A
         return DepartureAlarm(fitted.alarm, horizons, memory=memory, first_lap_is_normal=car.config.today)
 
     alarm = monitor.by_grade(part, scorer)
-    read = [channels.SIGNS, channels.P_TTA, channels.FRAME_SCORES, channels.HEALTH]
+    read = [channels.SIGNS, channels.P_RESTORED, channels.FRAME_SCORES, channels.HEALTH]
     car.V.add(alarm, inputs=read, outputs=[channels.HAZARD, channels.ALARM, channels.REASON])
     car.recorded |= ALARM_CHANNELS
     return alarm

@@ -56,7 +56,7 @@ def _hazard(model: AlarmModel, evidence: TableEvidence) -> dict[str, Any]:
 def _alarm(model: AlarmModel, table: ScoreTable, evidence: TableEvidence, rate_hz: float) -> dict[str, Any]:
     """False alarms per drive, and departures with an alarm in the seconds before."""
     score = model.score(evidence.evidence)
-    largest = piece_maxima(table, score, evidence.departs, model.piece.frames)
+    largest = piece_maxima(table, score, evidence.departs, model.piece)
     leads, departures = [], 0
     for name in table.sequences():
         own = table.sequence == name

@@ -41,8 +41,8 @@ def alarm_again(
     for name in table.sequences():
         stream.reset()
         for row in np.flatnonzero(table.sequence == name):
-            known = np.isfinite(table.p_tta[row]).all()
-            p, doubt = (table.p_tta[row], None if spread is None else float(spread[row])) if known else (None, None)
+            known = np.isfinite(table.p_restored[row]).all()
+            p, doubt = (table.p_restored[row], None if spread is None else float(spread[row])) if known else (None, None)
             reading = stream.step(signs[row], p, doubt)
             alarm[row], reason[row] = reading.level, reading.reason
             state[row] = steady.step(state_of(reading.level), row / rate_hz)

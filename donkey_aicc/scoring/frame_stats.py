@@ -51,10 +51,11 @@ FRAME_STATS = (
     "contrast",  # log of the luminance's spread over the mean luminance
     "sharpness",  # log of the mean gradient over the luminance's spread
     "colour",  # log of the mean colourfulness over the mean luminance
-    "motion",  # log of the mean change from the frame before, over the luminance's spread; NaN for the same picture again
+    "motion",  # log of the mean change from the frame before, over the luminance's spread; NaN behind a repeated picture
     "repeated",  # 1: the same picture as the frame before
-    "turn_px",  # sideways movement of the picture since the frame before, pixels, positive to the right; NaN likewise
+    "turn_px",  # sideways movement of its far part since the frame before, pixels, positive to the right; NaN likewise
 )
+FAR_SHARE = 0.375  # of the rows from the top: what is far away moves sideways only when the car turns, the floor always does
 LARGEST_TURN_PX = 6.0
 _FLOOR = 2e-3  # of luminance in 0..1: below half a step of 8 bits there is nothing to measure
 _SMOOTH_PX = 5  # a sideways movement of a few pixels is measured on slopes at least that wide
@@ -65,6 +66,7 @@ class FrameStats:
 
     def __init__(self) -> None:
         self._last: np.ndarray | None = None
+        self._was_repeated: np.ndarray | None = None
 
     def update(self, images: np.ndarray, error: np.ndarray) -> np.ndarray:
         """images: (L, 3, H, W) float in [0, 1]; error: (L,) reconstruction MSE."""
@@ -76,8 +78,12 @@ class FrameStats:
         if self._last is not None:
             change = np.abs(grey - self._last).mean(axis=(1, 2))
             repeated = (change == 0.0).astype(np.float64)
-            turn = sideways_shift(self._last, grey)
-            turn[change == 0.0] = change[change == 0.0] = np.nan  # a picture that was lost or late: nothing was measured
+            far = round(FAR_SHARE * grey.shape[1])
+            turn = sideways_shift(self._last[:, :far], grey[:, :far])
+            # A picture that was lost or late measures nothing, and the next one moves as two do.
+            unknown = (repeated == 1.0) | (False if self._was_repeated is None else self._was_repeated)
+            turn[unknown] = change[unknown] = np.nan
+            self._was_repeated = repeated == 1.0
         self._last = grey
         columns = (
             np.log(np.maximum(error, 1e-12)),
@@ -95,6 +101,8 @@ class FrameStats:
         """Drop all lanes but these."""
         if self._last is not None:
             self._last = self._last[lanes]
+        if self._was_repeated is not None:
+            self._was_repeated = self._was_repeated[lanes]
 
 
 def sideways_shift(before: np.ndarray, after: np.ndarray) -> np.ndarray:

@@ -132,7 +132,7 @@ class GovernedCar:
         p_tta, p_safe, p_restored, _, _, frame_scores = self._tta.run(seen, command[0])
         self.p = {"p_safe": p_safe, "p_tta": p_tta, "p_restored": p_restored}
         health, speed = self._health.run(seen, state, p_tta), self.speed_of()
-        self.hazard, self.level, reason = self._alarm.run(self.signs, p_tta, frame_scores, health)
+        self.hazard, self.level, reason = self._alarm.run(self.signs, p_restored, frame_scores, health)
         health = OK if health.startswith(WAITING) else health  # these drives begin in the middle of one
         known = {**frame_scores, **self.scores} if scores else {}
         self.scores |= frame_scores if scores else {}

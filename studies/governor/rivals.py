@@ -59,7 +59,7 @@ def make_rivals(calibrator: Calibrator, nominal: ScoreTable) -> dict[str, Rival]
     scaled = make_calibrator("temperature").fit(nominal)
     rivals = {}
     for name, kind in ((RAW, None), (SCALED, scaled), (CONFIDENCE, calibrator)):
-        largest = piece_maxima(nominal, _table_score(kind, nominal, calibrator), departs, model.piece.frames)
+        largest = piece_maxima(nominal, _table_score(kind, nominal, calibrator), departs, model.piece)
         watch, danger = (conformal_threshold(largest, chance) for chance in (WATCH_CHANCE, DANGER_CHANCE))
         rivals[name] = Rival(name, kind, watch, danger, model.piece.frames)
     return rivals

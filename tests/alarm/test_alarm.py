@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from donkey_aicc.alarm.alarm_fit import NominalDrives, fit_alarm
-from donkey_aicc.alarm.alarm_model import HAZARD, TEXTS, AlarmModel, AlarmStream, reason
-from donkey_aicc.alarm.evidence import EVIDENCE_NAMES, HazardModel, fit_hazard
+from donkey_aicc.alarm.alarm_model import AlarmModel, AlarmStream
+from donkey_aicc.alarm.evidence import EVIDENCE_NAMES
+from donkey_aicc.alarm.hazard import HazardModel, fit_hazard
+from donkey_aicc.alarm.reasons import HAZARD, MAY_LEAVE, PICTURE_TEXT, TEXTS, reason
 from donkey_aicc.alarm.sign_scales import SignScales
 from donkey_aicc.alarm.signs import FROM_SCORES, SIGN_NAMES, SIGNS, SignStream, slow_signs, table_signs
 from donkey_aicc.alarm.table_alarm import table_evidence
@@ -149,7 +151,7 @@ def test_without_driven_faults_there_is_no_hazard_and_it_says_so(nominal, statis
     model = fit_alarm(nominal, statistics)
     assert model.hazard is None
     said = "\n".join(model.statements())
-    assert "hazard: absent, because no driven faults were given" in said and "in 9 pieces of 15 s (worth 8 independent" in said
+    assert "hazard: absent, because no driven faults were given" in said and "pieces of 15 s (worth 7.8" in said
     assert "twelve fresh laps cure most of it" in said
     few = fit_alarm(nominal, statistics, driven=alarm_table(np.random.default_rng(1), 2, dark=(100, 300), departs_after=50))
     assert few.hazard is None and "only 2 driven drives left the lane" in few.note
@@ -158,7 +160,8 @@ def test_without_driven_faults_there_is_no_hazard_and_it_says_so(nominal, statis
 def test_a_bundle_without_labels_has_an_alarm_too(nominal, statistics):
     blank = np.full_like(nominal.p_tta, np.nan)
     table = replace(nominal, p_safe=blank, p_tta=blank, tta_spread=blank, departed=np.full(len(nominal), np.nan))
-    model = fit_alarm(table, ScoreStatistics.fit(table))
+    fresh = alarm_table(np.random.default_rng(2), 12, prefix="fresh")
+    model = fit_alarm(table, ScoreStatistics.fit(table), NominalDrives(fresh=fresh))
     assert model.danger.value > 0.5
     dark = replace(alarm_table(np.random.default_rng(7), 1, dark=(150, 220)), p_tta=blank[:300])
     assert "danger" in {reading.level for reading in play(model, dark, ScoreStatistics.fit(table))}
@@ -186,7 +189,8 @@ def test_json_and_what_it_refuses(model):
         ({"watch": {"value": 900.0, "promise": 0.3, "pieces": 3, "aim": 0.1}}, "watch must not begin after danger"),
         ({"stop_hazard": 2.0}, "stop_hazard must be a number in 0..0.9"),
         ({"hazard_unit": 0.0}, "hazard unit"),
-        ({"reaction": [1.0]}, "reaction must be"),
+        ({"response": {**stored["response"], "weights": [1.0]}}, "response must be 11 numbers, got 1"),
+        ({"response": {**stored["response"], "speed_lag_s": 0.0}}, "speed lag of the alarm's response must be"),
         ({"piece": {"frames": 0, "seconds": 15.0, "lap": False}}, "frames of an alarm's piece"),
         ({"checked": {"moon": 1}}, "damaged"),
         (
@@ -227,24 +231,48 @@ def test_the_hazard_is_found_again_and_rises_with_the_horizon():
     assert (np.diff(fitted.hazard(x), axis=1) >= 0.0).all()
 
 
+PLAIN_SCALES = SignScales(*np.stack([np.zeros(len(SIGNS)), np.ones(len(SIGNS)), np.ones(len(SIGNS))]))
+
+
+def why(hazard_score=0.0, hazard=0.0, **found):
+    """The reason for these signs, each in units of its usual range."""
+    signs = np.zeros(len(SIGNS))
+    for name, value in found.items():
+        signs[SIGN_NAMES.index(name)] = value
+    return reason(np.abs(signs), signs, PLAIN_SCALES, hazard_score, hazard)
+
+
 def test_every_sign_has_its_words():
     assert set(TEXTS) == {*SIGN_NAMES, HAZARD}
-    scales = SignScales(*np.stack([np.zeros(len(SIGNS)), np.ones(len(SIGNS)), np.ones(len(SIGNS))]))
-    said = set()
-    for column, sign in enumerate(SIGNS):
+    for sign in SIGNS:
         for side in (7.0, -7.0) if sign.two_sided else (7.0,):
-            signs = np.zeros(len(SIGNS))
-            signs[column] = side
-            text = reason(np.abs(signs), signs, scales)
-            assert 10 < len(text) <= 70 and "{" not in text
-            said.add(text)
-    assert len(said) == len(SIGNS) + sum(sign.two_sided for sign in SIGNS)
-    assert "the steering jerks 7 times its usual spread" in said and "the camera repeats old frames" in said
-    assert reason(np.full(len(SIGNS), 0.5), np.zeros(len(SIGNS)), scales, 2.0) == "the car is about to leave its lane"
-    assert reason(np.zeros(len(SIGNS)), np.zeros(len(SIGNS)), scales) == ""
-    both = np.zeros(len(SIGNS))
-    both[SIGN_NAMES.index("light")], both[SIGN_NAMES.index("log_rho")] = 2.0, 9.0
-    assert reason(both, -both, scales) == "the picture is much darker than in training"  # not the score that follows from it
+            assert 10 < len(why(**{sign.name: side})) <= 80
+    assert why(jerk=7.0) == "the steering jerks more than in usual laps: 7 times as much"
+    assert why(jerk=1.2) == "the steering jerks more than in usual laps", "once its usual spread is no number that alarms"
+    assert why(repeated=0.6) == "the camera repeats old frames: 0.3 s of the last 0.5 s"
+    assert why() == ""
+    assert why(light=-2.0, log_rho=9.0) == "the picture is much darker than in training", "not the score that follows from it"
+
+
+def test_a_reason_names_what_stands_out_and_no_more_than_that():
+    assert why(sharpness=-3.0, log_error=-4.0) == "the picture is much blurrier than in training", "not emptier"
+    assert why(contrast=-3.0, colour=-2.8, log_error=3.0) == PICTURE_TEXT, "fog takes the colours too, and is not about them"
+    assert why(picture=4.0, light=0.3) == PICTURE_TEXT
+    assert why(contrast=-2.0, pull=3.0) == "the picture has lost its contrast", "in fog no turning can be measured"
+
+
+def test_how_the_car_answers_has_its_own_words():
+    assert "against the steering" in why(pull=3.0, gain=-1.6)
+    assert why(gain=-0.9, pull=0.5) == "the car turns less than it is steered"
+    assert why(pull_long=2.0, gain=-0.2) == "the car pulls to the left of what is steered"
+    assert why(pull_short=-2.0) == "the car pulls to the right of what is steered"
+    assert why(late=3.0, pull=1.5) == "the picture follows the steering late"
+
+
+def test_about_to_leave_is_said_where_the_hazard_says_so():
+    assert why(hazard_score=2.0, hazard=0.8, light=-0.9) == "the car is about to leave its lane"
+    assert why(hazard_score=2.0, hazard=0.2, light=-0.9) == "the picture is much darker than in training"
+    assert why(hazard_score=2.0, hazard=0.2) == MAY_LEAVE
 
 
 def test_a_scale_says_what_it_rests_on_and_is_refused_when_that_is_too_little(nominal, statistics, model):

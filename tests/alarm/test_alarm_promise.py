@@ -114,7 +114,7 @@ def test_the_promise_of_the_whole_pipeline_by_simulation():
         model = fit_alarm(nominal, statistics, NominalDrives(fresh=fresh))
         test = alarm_table(rng, drives, 160, prefix="test")
         found = table_evidence(test, statistics, model.signs, model.scales)
-        largest = piece_maxima(test, model.score(found.evidence), found.departs, model.piece.frames)
+        largest = piece_maxima(test, model.score(found.evidence), found.departs, model.piece)
         for level in wrong:
             wrong[level] += int((largest > getattr(model, level).value).sum())
             promise[level] = getattr(model, level).promise

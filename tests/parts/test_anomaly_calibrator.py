@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from donkey_aicc.alarm.signs import SIGN_NAMES
-from donkey_aicc.calibration.past_faults import CALM_FRAMES
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.parts.anomaly_calibrator import AnomalyCalibrator
 from donkey_aicc.scoring.score_table import HORIZONS
 from tests.monitor_under_test import light_alarm
 
+CALM_FRAMES = light_alarm().signs.window  # in a row until a fault counts as over
 P = [round(value, 3) for value in np.linspace(0.99, 0.02, len(HORIZONS))]  # sure of safe first, sure of unsafe last
 GOOD = {"p": P, "rho": 0.3, "delta": 0.2, "age_s": 0.1, "valid": True, "state": "ok"}
 

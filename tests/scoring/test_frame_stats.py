@@ -45,6 +45,23 @@ def test_the_same_picture_again_is_repeated_and_does_not_move(scene):
     assert np.isfinite(moved["motion"])
 
 
+def test_behind_a_repeated_picture_nothing_is_measured_either(scene):
+    """The next new one has moved by two frames: taken for one, a single repeat of the camera was a danger."""
+    moved = np.roll(scene, 1, axis=3)
+    behind = stats_of(scene, scene, moved)
+    assert behind["repeated"] == 0.0 and np.isnan([behind["motion"], behind["turn_px"]]).all()
+    assert np.isfinite(stats_of(scene, scene, moved, scene)["turn_px"])
+
+
+def test_the_turn_is_that_of_the_far_part(scene):
+    """The floor runs sideways on every bend; the walls only when the car turns."""
+    floor, walls = scene.copy(), scene.copy()
+    floor[:, :, 30:] = np.roll(scene, 3, axis=3)[:, :, 30:]
+    walls[:, :, :24] = np.roll(scene, 2, axis=3)[:, :, :24]
+    assert stats_of(scene, floor)["turn_px"] == pytest.approx(0.0, abs=0.05)
+    assert stats_of(scene, walls)["turn_px"] == pytest.approx(2.0, abs=0.4)
+
+
 @pytest.mark.parametrize("pixels", [-2, -1, 0, 1, 2])
 def test_sideways_movement_is_measured_in_pixels(scene, pixels):
     grey = scene.mean(axis=1)
