@@ -11,6 +11,7 @@ from typing import Any
 
 from donkey_aicc.calibration.calibrating import calibration_drives
 from donkey_aicc.errors import AiccError
+from donkey_aicc.files import write_atomic
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.tubs.drive import Drive
@@ -51,7 +52,7 @@ def read_about(layout: Layout) -> dict[str, Any]:
 def plan_transfer(bundle_of: str | Path, drives_of: str | Path, out: str | Path, workers: int = 2) -> Transfer:
     """Refuse unfinished experiments before anything long starts."""
     transfer = Transfer(Layout(Path(bundle_of)), Layout(Path(drives_of)), Layout(Path(out)), workers)
-    needed = [transfer.bundle_of.bundle, *(transfer.bundle_of.scores(name) for name in FITTED_ON)]
+    needed = [transfer.bundle_of.bundle, transfer.bundle_of.restoration, *(transfer.bundle_of.scores(name) for name in FITTED_ON)]
     needed += [transfer.drives_of.bundle / "manifest.json", transfer.drives_of.nominal]
     needed += [transfer.drives_of.protocol(protocol) for protocol in transfer.preset.runs]
     for path in needed:
@@ -66,6 +67,7 @@ def run_transfer(transfer: Transfer) -> dict[str, Any]:
     from studies.study_report import NOT_MEASURED, write_study_report
 
     claim(transfer.out, transfer.about())
+    write_atomic(transfer.out.restoration, transfer.bundle_of.restoration.read_bytes())
     bundle = Bundle.load(transfer.bundle_of.bundle)
     # Which nominal drives are test drives is written in the bundle that was trained on the others.
     nominal = calibration_drives(

@@ -91,18 +91,18 @@ class _Calibrate(WebSocketCalibrateAPI):
 class _Video(RequestHandler):
     """Ends when its viewer leaves; only a few for each address, because every one draws its own pictures."""
 
-    _watching: Counter[str] = Counter()
     _left = False
 
     async def get(self) -> None:
         here = str(self.request.remote_ip)
-        if self._watching[here] >= _MOST_VIDEOS:
+        watching: Counter[str] = self.settings.setdefault("aicc_videos", Counter())
+        if watching[here] >= _MOST_VIDEOS:
             raise HTTPError(429, reason="too many videos at this address")
-        self._watching[here] += 1
+        watching[here] += 1
         try:
             await self._send_pictures()
         finally:
-            self._watching[here] -= 1
+            watching[here] -= 1
 
     async def _send_pictures(self) -> None:
         """donkeycar's own loop never ends, and needs a file that the packages of 5.4 lack."""

@@ -25,12 +25,13 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.tubs.load import load_drives
     from studies.experiment_stages import tables_to_fit
     from studies.layout import ABOUT, Layout
+    from studies.nominal_picture import stored
     from studies.study_presets import PRESETS
 
     layout, out = Layout(Path(args.experiment)), Path(args.out)
     about = read_json(layout.out / ABOUT, "give the folder of a finished experiment")
     shutil.copytree(layout.bundle, out, dirs_exist_ok=True)
-    bundle, settings = Bundle.load(out), PRESETS[about["preset"]].scoring
+    bundle, settings = Bundle.load(out), stored(layout.restoration, PRESETS[about["preset"]].scoring)
     known = bundle.manifest
     laps = load_drives([args.laps], tau=known.tau, cte_centre=known.cte_centre, lane_half_width=known.lane_half_width)
     fresh = score_once(bundle, laps.drives, settings=settings.at_grade(LIGHT), title="scoring laps")

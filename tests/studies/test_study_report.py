@@ -7,12 +7,23 @@ import pytest
 
 from benchmarks.runtime import measure_runtime, timed_calibrators
 from donkey_aicc.errors import AiccError
+from donkey_aicc.nets.bundle import Bundle
+from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
+from donkey_aicc.nets.dynamics import LatentDynamics
+from donkey_aicc.nets.manifest import Manifest
+from donkey_aicc.nets.trained_nets import Nets, save_bundle
 from donkey_aicc.scoring.settings import ScoreSettings
 from studies.paper_numbers import PAPER, PAPER_RUNTIME_MS
 from studies.study_report import read_results, runtime_table, write_study_report
-from tests.evaluation import test_evaluate_inputs as of_evaluation
+from tests.evaluation.conftest import HORIZONS
 
-bundle = of_evaluation.bundle  # a fixture
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bundles") / "small"
+    manifest = Manifest(list(HORIZONS), {"mean": [0.0, 0.0], "std": [1.0, 1.0]}, context=10, tau=0.1)
+    save_bundle(folder, Nets(VAE(), LatentDynamics(), SafetyCNN(len(HORIZONS))), manifest)
+    return Bundle.load(folder)
 
 
 @pytest.fixture(scope="module")
