@@ -96,9 +96,10 @@ def names_of(page):
         made, rows = make_tables(), rng.random(30)
         tables = {"calibration_table": made.calibration, "d_aug_table": made.augmented, "test_table": made.test}
         return tables | dict.fromkeys(("p", "rho", "delta"), rows)
-    if page == "docs/extend.md":
+    if page in ("docs/extend.md", "README.md"):
         p, nominal = rng.random(300), np.arange(300) < 200
         arrays = {"p": p, "y": rng.random(300) < p, "fog": rng.random(300), "groups": np.arange(300) // 20, "nominal": nominal}
+        arrays |= {"blur": arrays["fog"], "drive": arrays["groups"]}
         return arrays | {"pictures": np.zeros((3, 64, 64, 3), dtype=np.uint8), "commands": np.zeros((3, 2))}
     return {"V": RecordingVehicle(), "images": rng.random((2, 3, 64, 64), dtype=np.float32)}
 

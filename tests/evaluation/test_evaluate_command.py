@@ -21,7 +21,7 @@ from donkey_aicc.cli import main
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
-from donkey_aicc.nets.manifest import Manifest
+from donkey_aicc.nets.manifest import Manifest, read_manifest, write_manifest
 from donkey_aicc.nets.own_predictor import OWN_PREDICTORS, register_predictor
 from donkey_aicc.nets.preprocess import images_to_tensor
 from donkey_aicc.nets.trained_nets import Nets, save_bundle
@@ -222,7 +222,10 @@ def test_predictor_score_and_calibrator_of_ones_own_from_tubs_to_the_report(worl
     register_predictor("bright", bright_is_safe, horizons=HORIZONS)
     register_score("glare", lambda: lambda image, steering, throttle: float((image > 200).mean()))
     register_calibrator("halved", Halved)
-    own = use_predictor(world / "bundle", "bright", tmp_path / "own")
+    own = use_predictor("reference", "bright", tmp_path / "own")  # its world model tells pictures apart
+    known = Bundle.load(world / "bundle").manifest
+    drives = {"split": known.split, "data": known.data, "tau": TAU, "context": CONTEXT}
+    write_manifest(own, replace(read_manifest(own), **drives))
     few = partial(augmented_drives.build_augmented, severities=(3, 5), ladder_frames=10)
     monkeypatch.setattr(augmented_drives, "build_augmented", few)
     common = ["--bundle", str(own), "--cache-dir", str(tmp_path / "cache"), "--workers", "1"]
