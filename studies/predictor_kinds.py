@@ -36,16 +36,23 @@ RESULT = "predictors.json"
 
 
 def compare_predictors(
-    drives: Sequence[Drive], out: Path, settings: NetSettings, seed: int = 0, trained: Bundle | None = None
+    drives: Sequence[Drive],
+    out: Path,
+    settings: NetSettings,
+    seed: int = 0,
+    trained: Bundle | None = None,
+    another_day: Sequence[Drive] = (),
 ) -> dict[str, Any]:
     """Train both kinds on the same share of the drives and judge them on calibration and test drives; resumable.
 
-    trained: a bundle of these drives and settings, whose predictor is taken as the one of its kind.
+    trained: a bundle of these drives and settings, whose predictor is taken as the one of its kind. another_day: they are judged
+    on these, too.
     """
     if (out / RESULT).exists():
         return read_json(out / RESULT, f"remove {out} and run again")
     split = split_sequences(drives, seed, method=choose_method(drives, context=CONTEXT))
     held_out = [*split.calibration, *split.test]
+    judged = [*held_out, *another_day]
     if trained is not None and trained.manifest.split["test"] != [drive.id for drive in split.test]:
         raise AiccError(f"bundle {trained.path} was trained on another split than seed {seed} makes; compare without it")
     own = None if trained is None else load_nets(trained).safety
@@ -53,20 +60,21 @@ def compare_predictors(
     for kind, lags in KINDS.items():
         if own is not None and trained is not None and trained.lags == lags:
             past = Past(lags, trained.action_stats)
-            logits[kind] = safety_logits(own, FramePool(held_out), torch.device("cpu"), past).numpy()
+            logits[kind] = safety_logits(own, FramePool(judged), torch.device("cpu"), past).numpy()
         else:
-            logits[kind] = trained_logits(split, held_out, lags, out / kind, settings, seed)
-    labels = pool_labels(FramePool(held_out), HORIZONS).numpy()
+            logits[kind] = trained_logits(split, judged, lags, out / kind, settings, seed)
+    labels = pool_labels(FramePool(judged), HORIZONS).numpy()
     # Why long horizons are hard: what somebody who knows whether the car is safe now, and no more, can say of later.
-    logits[PRESENT] = np.repeat(np.concatenate([drive.safe for drive in held_out])[:, None], len(HORIZONS), axis=1)
-    owner = np.repeat(np.arange(len(held_out)), [len(drive) for drive in held_out])
+    logits[PRESENT] = np.repeat(np.concatenate([drive.safe for drive in judged])[:, None], len(HORIZONS), axis=1)
+    owner = np.repeat(np.arange(len(judged)), [len(drive) for drive in judged])
+    here = owner < len(held_out)
     results = {
-        "drives": len(held_out),
-        "frames": len(labels),
+        **_judged(logits, labels, owner, here, seed),
         "training_frames": sum(len(drive) for drive in split.train),
         "settings": asdict(settings),
-        "horizons": {str(k): _at_horizon(logits, labels, owner, column, seed) for column, k in enumerate(HORIZONS)},
     }
+    if another_day:
+        results["another_day"] = _judged(logits, labels, owner, ~here, seed)
     write_json(out / RESULT, results)
     return results
 
@@ -94,6 +102,14 @@ def trained_logits(
     return safety_logits(net, FramePool(held_out), device, past).numpy()
 
 
+def _judged(logits: dict[str, np.ndarray], labels: np.ndarray, owner: np.ndarray, rows: np.ndarray, seed: int) -> dict[str, Any]:
+    """What both kinds are worth on some of the rows."""
+    own, labels = {kind: values[rows] for kind, values in logits.items()}, labels[rows]
+    owner = np.unique(owner[rows], return_inverse=True)[1]
+    horizons = {str(k): _at_horizon(own, labels, owner, column, seed) for column, k in enumerate(HORIZONS)}
+    return {"drives": int(owner.max()) + 1, "frames": len(labels), "horizons": horizons}
+
+
 def _at_horizon(logits: dict[str, np.ndarray], labels: np.ndarray, owner: np.ndarray, column: int, seed: int) -> dict[str, Any]:
     """AUROC of each kind with its interval, and of the paired difference history - direct."""
     drives, known = int(owner.max()) + 1, np.isfinite(labels[:, column])
@@ -114,7 +130,12 @@ def _at_horizon(logits: dict[str, np.ndarray], labels: np.ndarray, owner: np.nda
 
 def describe_kinds(results: dict[str, Any]) -> list[str]:
     """Lines for a terminal."""
-    lines = [f"{results['drives']} held-out drives, {results['frames']} frames; AUROC [95 % over drives]"]
+    lines = _described(results, "held-out")
+    return lines + _described(results["another_day"], "another day's") if "another_day" in results else lines
+
+
+def _described(results: dict[str, Any], what: str) -> list[str]:
+    lines = [f"{results['drives']} {what} drives, {results['frames']} frames; AUROC [95 % over drives]"]
     for horizon, row in results["horizons"].items():
         cells = [f"{kind} {_said(row[kind])}" for kind in KINDS]
         lines.append(f"  k = {horizon:>2}: " + ", ".join(cells) + f", gain {_bounds(row['gain'])}")

@@ -25,11 +25,14 @@ def moving_bar(number: int):
 
 def test_history_wins_where_movement_decides_and_the_result_is_kept(tmp_path, monkeypatch):
     drives = [moving_bar(number) for number in range(12)]
-    results = compare_predictors(drives, tmp_path, NetSettings(epochs=6, batch=16, lr=3e-3), seed=0)
+    other = [moving_bar(number) for number in range(20, 23)]
+    results = compare_predictors(drives, tmp_path, NetSettings(epochs=6, batch=16, lr=3e-3), seed=0, another_day=other)
     row = results["horizons"]["1"]
     assert row["history"]["value"] > row["direct"]["value"] + 0.15
     assert row["gain"]["low"] <= row["history"]["value"] - row["direct"]["value"] <= row["gain"]["high"]
-    assert any("k =  1" in line for line in describe_kinds(results))
+    assert sum("k =  1" in line for line in describe_kinds(results)) == 2
+    day = results["another_day"]
+    assert (day["drives"], day["frames"]) == (3, 3 * FRAMES) and day["horizons"]["1"]["history"]["value"] > 0.6
     assert results["horizons"]["50"]["history"]["value"] is None or results["frames"] > 0
     monkeypatch.setattr(predictor_kinds, "split_sequences", lambda *_, **__: pytest.fail("trained again"))
     assert compare_predictors(drives, tmp_path, NetSettings(epochs=6, batch=16, lr=3e-3)) == results
