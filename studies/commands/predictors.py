@@ -8,9 +8,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="+", metavar="DATA", help="tub folders, or folders that contain tubs")
     parser.add_argument("--labels", metavar="CSV", help="label file, for a tub without cte")
     parser.add_argument("--another-day", metavar="TUB", help="judge them on this tub, too")
-    parser.add_argument(
-        "--another-day-labels", metavar="CSV", help="its label file; its cte is judged by the tau of DATA"
-    )
+    parser.add_argument("--another-day-labels", metavar="CSV", help="its label file; its cte is judged by the tau of DATA")
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of checkpoints and predictors.json; resumable")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides", help="such as safety.epochs=6"
