@@ -80,8 +80,9 @@
 # AICC_WATCHDOG = True
 
 # ---- The monitor ----------------------------------------------------------------------------------------------
-# Folder of a trained bundle, or the name of a shipped one. None: the car drives without a monitor. The shipped bundle works only
-# in the embedded simulator, where it was trained; a real car needs a bundle trained on its own drives.
+# Folder of a trained bundle, or the name of a shipped one, which works only in the embedded simulator, where it was trained; a
+# real car needs a bundle trained on its own drives. None: learning mode. It warns of a dark, frozen or lost picture at once,
+# learns the rest in the first four laps and keeps it in learned_alarm.json (delete that to learn anew). "off": no monitor.
 # AICC_BUNDLE = "reference"
 
 # Files or modules of your own that register predictors, scores, calibrators or faults, separated by commas (docs/extend.md).

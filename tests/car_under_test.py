@@ -18,7 +18,7 @@ from donkey_aicc.nets.vision_pilot import save_pilot
 def make_car(folder: Path, **settings: object) -> Path:
     """A car with these settings in its myconfig.py and, in models/straight, a pilot that drives straight ahead."""
     create_car(folder)
-    write_settings(folder, **{"AICC_BUNDLE": None, **settings})  # without the monitor, unless a test is about it
+    write_settings(folder, **{"AICC_BUNDLE": "off", **settings})  # without the monitor, unless a test is about it
     net = PilotNet()
     with torch.no_grad():
         net.head[5].weight.zero_()

@@ -10,7 +10,10 @@ from donkey_aicc.resources import models_dir
 from donkey_aicc.simulator.unity_scenes import scene_of_env
 from donkey_aicc.tubs.home import EMBEDDED, REAL_CAR, is_at_home, unity_scene
 
-WITHOUT = "without a bundle there is no monitor: no scores, no confidence, no alarm; faults, marks and the cockpit work"
+WITHOUT = (
+    "the monitor runs in learning mode: it warns of a dark, frozen, plain or lost picture at once, and of what differs from the "
+    "first four laps after them; a trained bundle adds scores, the number and the look ahead"
+)
 
 
 def shipped_bundles() -> list[str]:

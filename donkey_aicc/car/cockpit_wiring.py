@@ -100,6 +100,10 @@ def _about(car: Assembly, monitor: "Monitor | None", controls: Controls) -> dict
         known["features"] = list(FEATURE_NAMES)
         here = home_of_car(car.config, car.cfg)
         known["foreign"] = foreign_warning(known["monitor"], monitor.bundle.manifest, here)
+    elif car.config.learns:
+        from donkey_aicc.parts.learning_monitor import NEEDS
+
+        known["learning"], known["no_dial"] = "learning mode", f"no number: learning mode needs no nets; {NEEDS}"
     if car.config.sim:
         from donkey_aicc.simulator.tracks import make_track
 

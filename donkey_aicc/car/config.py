@@ -18,6 +18,7 @@ from donkey_aicc.limits import DIRECT, ESC_KINDS
 from donkey_aicc.scoring.settings import GRADES
 
 PREFIX = "AICC_"
+NO_MONITOR = "off"  # as AICC_BUNDLE
 
 
 def setting(
@@ -79,7 +80,10 @@ class AiccConfig:
         at_most=60.0,
     )
 
-    bundle: str | None = setting(None, "models of the monitor: a folder or the name of a shipped bundle; None: no monitor")
+    bundle: str | None = setting(
+        None,
+        "models of the monitor: a folder, or a shipped bundle by name; None: learning mode, without nets; off: no monitor",
+    )
     plugins: str | None = setting(
         None, "files or modules of your own that register predictors, scores, calibrators or faults, separated by commas"
     )
@@ -117,6 +121,15 @@ class AiccConfig:
         for field in dataclasses.fields(self):
             value = _checked(key_of(field), getattr(self, field.name), kinds[field.name], field.metadata)
             object.__setattr__(self, field.name, value)
+
+    @property
+    def learns(self) -> bool:
+        """Without a bundle the monitor knows what needs no nets."""
+        return self.bundle is None
+
+    @property
+    def has_bundle(self) -> bool:
+        return self.bundle not in (None, NO_MONITOR)
 
     @classmethod
     def from_donkey(cls, cfg: object) -> "AiccConfig":

@@ -86,13 +86,32 @@ def read_car(folder: Path) -> tuple[Any, AiccConfig, Check]:
     return cfg, config, Check("car", True, f"{folder.resolve()}, {cfg.DRIVE_LOOP_HZ:g} loops a second")
 
 
+def check_manage(folder: Path) -> list[Check]:
+    """Whether the car's manage.py calls us, and whether it can start at all; nothing where there is no car."""
+    from donkey_aicc.car.install_parts import has_call
+    from donkey_aicc.car.own_imports import missing_imports
+
+    file = folder / "manage.py"
+    if not file.is_file():
+        return []
+    try:
+        source = file.read_bytes()
+        calls, missing = has_call(source, str(file)), missing_imports(source, file.parent)
+    except (AiccError, OSError) as error:
+        return [Check("manage.py", False, str(error))]
+    advice = [] if calls else [f"our lines are missing, nobody watches the drive: donkey-aicc install {folder}"]
+    advice += [f"it cannot start without {' and '.join(missing)}: pip install {' '.join(missing)}"] if missing else []
+    return [Check("manage.py", not advice, "holds our lines" if calls else "does not call the monitor", "; ".join(advice))]
+
+
 def check_monitor(config: AiccConfig, hz: float, here: str) -> list[Check]:
     """The bundle, what runs it, and what of a tick is left on this computer."""
     from donkey_aicc.calibration.calibrator_file import fitted_grades, score_settings
     from donkey_aicc.nets.bundle import Bundle
 
-    if config.bundle is None:
-        return [Check("bundle", True, f"AICC_BUNDLE is None: {WITHOUT}")]
+    if not config.has_bundle or config.bundle is None:
+        found = f"AICC_BUNDLE is None: {WITHOUT}" if config.learns else "AICC_BUNDLE is off: nobody watches the drive"
+        return [Check("bundle", config.learns, found, "" if config.learns else "None is the learning mode")]
     try:
         path = bundle_path(config.bundle)
         bundle = Bundle.load(path, config.scorer_threads, config.control_threads)

@@ -49,6 +49,11 @@ def with_call(source: bytes, name: str = "manage.py") -> bytes:
     return _checked("".join(lines), source, name)
 
 
+def has_call(source: bytes, name: str = "manage.py") -> bool:
+    """Whether our parts are in it."""
+    return _calls(_parse(source, name), CALL)
+
+
 def without_call(source: bytes, name: str = "manage.py") -> bytes:
     """The source without the lines that end in our mark; unchanged if there are none."""
     ending = re.escape(MARK.strip()) + r"\s*$"

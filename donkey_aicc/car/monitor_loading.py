@@ -120,7 +120,7 @@ class Monitor:
 
 def load_monitor(car: Assembly) -> Monitor | None:
     """The models that AICC_BUNDLE names; None without one."""
-    if car.config.bundle is None:
+    if car.config.bundle is None or not car.config.has_bundle:
         return None
     from donkey_aicc.alarm.can_speak import check_can_speak
     from donkey_aicc.nets.signature import check_signature

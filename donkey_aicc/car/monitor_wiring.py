@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from donkey_aicc import channels
 from donkey_aicc.car.assembly import ALARM_CHANNELS, MONITOR_CHANNELS, Assembly
 from donkey_aicc.car.drive_loop import after_last_image, inserting_at
+from donkey_aicc.car.learning_wiring import monitor_health
 from donkey_aicc.car.monitor_loading import Monitor
 from donkey_aicc.errors import ConfigError
 
@@ -37,7 +38,7 @@ class Judgement:
 
 def add_intake(car: Assembly, monitor: Monitor | None) -> "FrameIntake | None":
     """Behind the last part that writes the image: what the tub will hold, resized once for the monitor and for our own pilot."""
-    if monitor is None:
+    if monitor is None and not car.config.learns:
         return None
     from donkey_aicc.nets.vision_pilot import VisionPilot
     from donkey_aicc.parts.frame_intake import FrameIntake
@@ -114,19 +115,10 @@ def _add_confidence(car: Assembly, monitor: Monitor, first: "RightOfWay", scorer
 
 def _add_health(car: Assembly, monitor: Monitor, scorer: "WorldModelScorer") -> None:
     """Whether the monitor sees, whatever it computes."""
-    from donkey_aicc.alarm.health import MonitorHealth
     from donkey_aicc.parts.monitor_status import HealthCheck
 
-    camera_hz = getattr(car.cfg, "CAMERA_FRAMERATE", car.cfg.DRIVE_LOOP_HZ)
-    slower = isinstance(camera_hz, int | float) and 0.0 < camera_hz < car.cfg.DRIVE_LOOP_HZ
-    health = MonitorHealth(
-        frozen_s=car.config.frozen_s,
-        max_age_s=car.config.max_score_age_s,
-        share=camera_hz / car.cfg.DRIVE_LOOP_HZ if slower else 1.0,
-        noise_free=bool(getattr(car.cfg, "DONKEY_GYM", False)),
-    )
     read = [channels.FRAME, channels.SCORES_STATE, *([channels.P_TTA] if monitor.bundle.has_predictor else [])]
-    car.V.add(HealthCheck(scorer, health), inputs=read, outputs=[channels.HEALTH])
+    car.V.add(HealthCheck(scorer, monitor_health(car)), inputs=read, outputs=[channels.HEALTH])
     car.recorded[channels.HEALTH] = "str"
 
 
@@ -152,7 +144,7 @@ def _add_alarm(car: Assembly, monitor: Monitor, scorer: "WorldModelScorer") -> A
         return DepartureAlarm(fitted.alarm, horizons, memory=memory, first_lap_is_normal=car.config.today)
 
     alarm = monitor.by_grade(part, scorer)
-    read = [channels.SIGNS, channels.P_RESTORED, channels.FRAME_SCORES, channels.HEALTH]
+    read = [channels.SIGNS, channels.P_RESTORED, channels.FRAME_SCORES, channels.HEALTH, channels.MODE]
     car.V.add(alarm, inputs=read, outputs=[channels.HAZARD, channels.ALARM, channels.REASON])
     car.recorded |= ALARM_CHANNELS
     return alarm

@@ -176,7 +176,7 @@ def check_settings(car: Assembly) -> None:
     """Settings that do not go together, or not with this vehicle."""
     if car.config.sim and not any(type(entry["part"]).__name__ == "SimulatorPart" for entry in car.V.parts):
         raise ConfigError("AICC_SIM = True works in a car made by donkey-aicc createcar; this manage.py never adds the simulator")
-    if car.config.governor != "off" and car.config.bundle is None:
+    if car.config.governor != "off" and not car.config.has_bundle:
         raise ConfigError(f"AICC_GOVERNOR = {car.config.governor!r} needs a monitor: set AICC_BUNDLE")
     _check_buttons(car)
 
@@ -218,7 +218,7 @@ def check_tub_takes(car: Assembly, inputs: list[str]) -> None:
 
 def say_at_start(car: Assembly, injection: "InjectionControl | None", monitor: "Monitor | None") -> None:
     """Print the line, and a warning where the monitor does not fit the car."""
-    print("donkey_aicc: " + "; ".join([_monitor(monitor), _injection(car, injection), *car.said]), flush=True)
+    print("donkey_aicc: " + "; ".join([_monitor(car, monitor), _injection(car, injection), *car.said]), flush=True)
     if monitor is not None:
         warning = foreign_warning(monitor.bundle.path.name, monitor.bundle.manifest, home_of_car(car.config, car.cfg))
         if warning is not None:
@@ -229,9 +229,9 @@ def say_at_start(car: Assembly, injection: "InjectionControl | None", monitor: "
         print("Not recorded while the pilot drives: RECORD_DURING_AI is False", flush=True)
 
 
-def _monitor(monitor: "Monitor | None") -> str:
+def _monitor(car: Assembly, monitor: "Monitor | None") -> str:
     if monitor is None:
-        return "monitor off because AICC_BUNDLE is None"
+        return "monitor in learning mode because AICC_BUNDLE is None" if car.config.learns else "monitor off (AICC_BUNDLE)"
     lacks = "" if monitor.calibrator is not None else ", no calibrator"
     lacks += "" if monitor.bundle.manifest.has_predictor else ", no confidence because it was trained without labels"
     return f"monitor on ({monitor.bundle.path.name}{lacks}, {monitor.grade_said})"

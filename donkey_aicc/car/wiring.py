@@ -16,6 +16,7 @@ from donkey_aicc.car.cockpit_wiring import add_cockpit
 from donkey_aicc.car.config import AiccConfig
 from donkey_aicc.car.drive_loop import after_camera, before_drivetrain, inserting_at, name_steering, shorten_profile, steady_loop
 from donkey_aicc.car.injection_wiring import add_command_faults, add_sensor_faults, add_unsafe_mark, make_injection
+from donkey_aicc.car.learning_wiring import add_learning
 from donkey_aicc.car.monitor_loading import load_monitor
 from donkey_aicc.car.monitor_wiring import (
     add_fresh_laps,
@@ -91,6 +92,7 @@ def add_aicc(
     with inserting_at(V, before_drivetrain(V.parts)):
         add_command_faults(car, injection)
         judgement = add_judgement(car, monitor, intake)
+        add_learning(car)
         add_governor(car, monitor)
         add_outlook(car, monitor)
         sent = [channels.STEERING, channels.THROTTLE]

@@ -25,7 +25,8 @@ def run(args: argparse.Namespace) -> int:
     cfg, config, car = doctor.read_car(folder)
     config = config if args.bundle is None else replace(config, bundle=args.bundle)
     here = home_of_car(config, cfg) if hasattr(cfg, "CAMERA_TYPE") else EMBEDDED
-    checks = [doctor.check_versions(), car, *doctor.check_monitor(config, args.hz or float(cfg.DRIVE_LOOP_HZ), here)]
+    checks = [doctor.check_versions(), car, *doctor.check_manage(folder)]
+    checks += doctor.check_monitor(config, args.hz or float(cfg.DRIVE_LOOP_HZ), here)
     checks += [
         doctor.check_tubs(Path(cfg.DATA_PATH)),
         doctor.check_watchdog(cfg, config, here != REAL_CAR),

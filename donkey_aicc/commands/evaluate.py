@@ -102,11 +102,19 @@ def _drives(args: argparse.Namespace, bundle: "Bundle") -> "tuple[list[Drive], l
     from donkey_aicc.calibration.calibrating import calibration_drives
     from donkey_aicc.evaluation.input_checks import as_protocol, check_drives, protocol_paths
     from donkey_aicc.tubs.load import load_drives
+    from donkey_aicc.tubs.split_units import BLOCK, GUARD_S, SplitMethod
+    from donkey_aicc.tubs.splits import carve_validation, drives_by_id
 
     paths = protocol_paths(args.nominal, args.ood)
     options = bundle_labels(args, bundle.manifest) | {"cache_dir": args.cache_dir}
     nominal = load_drives(args.nominal, **options).drives
-    calibration, test = (calibration_drives(bundle, nominal, side) for side in ("calibration", "test"))
+    if drives_by_id(nominal, bundle.manifest.split.get("calibration", []), bundle.manifest.data.get("split", {})):
+        calibration, test = (calibration_drives(bundle, nominal, side) for side in ("calibration", "test"))
+    else:  # somebody's own tubs, which the bundle has never seen
+        calibration, test, _ = carve_validation(nominal, args.seed, 0.5, SplitMethod(BLOCK, GUARD_S))
+        print(
+            "note: none of the bundle's own drives is among these: half of each long drive fits the calibrators, half tests them"
+        )
     ood = {name: as_protocol(load_drives(tubs, **options).drives, name) for name, tubs in paths.items()}
     notes = check_drives(
         nominal,

@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from donkey_aicc.car.own_imports import missing_imports
 from donkey_aicc.errors import AiccError
 
 NO_BUNDLE = "none"
@@ -34,6 +35,9 @@ def run(args: argparse.Namespace) -> int:
         print("Nothing was changed.")
         return 1
     _write(changes, file, args)
+    if not args.undo and (missing := missing_imports(file.read_bytes(), file.parent)):
+        names = " ".join(missing)
+        print(f"WARNING: this manage.py cannot start here, with or without our lines, before: pip install {names}")
     return 0
 
 
@@ -81,7 +85,7 @@ def _bundle(args: argparse.Namespace, is_new: bool) -> str | None:
     chosen = args.bundle
     if chosen is None and is_new and not args.yes and sys.stdin.isatty():
         print("Which bundle should the monitor use? A folder made by donkey-aicc train, or a shipped one:", *shipped_bundles())
-        print(f"Empty: none; {WITHOUT}.")
+        print(f"Empty: none yet; {WITHOUT}.")
         chosen = input("Bundle: ").strip() or NO_BUNDLE
     if chosen is None or chosen == NO_BUNDLE:
         if is_new:

@@ -78,7 +78,17 @@ def _part(text: str | None) -> tuple[float, float] | None:
 def _load(args: argparse.Namespace, part: tuple[float, float] | None) -> "list[tuple[Run, Heat | None]]":
     second = args.compare or (args.tub if args.compare_bundle else None)
     asked = [(args.tub, args.bundle)] + ([(second, args.compare_bundle or args.bundle)] if second else [])
-    return [_load_one(args, tub, bundle, part) for tub, bundle in asked]
+    return _named_apart([_load_one(args, tub, bundle, part) for tub, bundle in asked])
+
+
+def _named_apart(loaded: "list[tuple[Run, Heat | None]]") -> "list[tuple[Run, Heat | None]]":
+    """Two drives of one name, as all tubs called data are, go by as much of their folders as it takes, or by their scores."""
+    if len(loaded) < 2 or loaded[0][0].name != loaded[1][0].name:
+        return loaded
+    folders = [run.tub.resolve().parts for run, _ in loaded]
+    apart = next((n for n in range(1, 1 + max(map(len, folders))) if folders[0][-n:] != folders[1][-n:]), None)
+    names = ["/".join(parts[-apart:]) for parts in folders] if apart else [f"{run.name}, {run.scores_from}" for run, _ in loaded]
+    return [(replace(run, name=name), heat) for (run, heat), name in zip(loaded, names, strict=True)]
 
 
 def _load_one(

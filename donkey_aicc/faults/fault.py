@@ -112,13 +112,13 @@ def _to_one_side(body: Body, entropy: tuple[int, ...]) -> Body:
 
 FORM = (
     "FAULT:SEVERITY[@WHEN], separated by commas; FAULT is one of {}; SEVERITY 1-5; "
-    "WHEN is seconds (10s-25s or, from then on, 10s), laps (lap2 or lap2-4) from lap1 or ticks (100-300)"
+    "WHEN is seconds (10s-25s or, from then on, 10s), laps (lap2 or lap2-4) from lap1 or ticks (100-300ticks)"
 )
 
 _WHEN = {
     "s": re.compile(r"^(\d+(?:\.\d+)?)s(?:-(?:(\d+(?:\.\d+)?)s)?)?$"),
     "lap": re.compile(r"^lap(\d+)(?:-(?:lap)?(\d+))?$"),
-    "tick": re.compile(r"^(\d+)-(\d+)?$"),
+    "tick": re.compile(r"^(\d+)-(\d+)? ?ticks$"),
 }
 
 
@@ -137,6 +137,12 @@ class Episode:
         now = {"s": seconds, "tick": float(tick), "lap": lap}[self.unit]
         return now is not None and self.start <= now < self.stop
 
+    def hides(self, other: "Episode") -> bool:
+        """Whether it is on whenever the other is: a later entry of one fault wins."""
+        always = self.start == 0.0 and self.stop == float("inf")
+        within = self.unit == other.unit and self.start <= other.start and other.stop <= self.stop
+        return self.protocol == other.protocol and (always or within)
+
     def __str__(self) -> str:
         head = f"{self.protocol}:{self.severity}"
         if self.unit == "lap":
@@ -144,19 +150,28 @@ class Episode:
             return f"{head}@lap{self.start:g}" + (f"-{last}" if last > self.start else "")
         if self.start == 0.0 and self.stop == float("inf"):
             return head
-        unit = "s" if self.unit == "s" else ""
-        return f"{head}@{self.start:g}{unit}-" + (f"{self.stop:g}{unit}" if self.stop < float("inf") else "")
+        until = self.stop < float("inf")
+        if self.unit == "tick":
+            return f"{head}@{self.start:g}-{f'{self.stop:g}' if until else ''}ticks"
+        return f"{head}@{self.start:g}s-" + (f"{self.stop:g}s" if until else "")
 
 
 def parse_schedule(text: str | None) -> tuple[Episode, ...]:
-    """The episodes of a schedule; None or an empty text means none."""
-    pieces = [piece.strip() for piece in (text or "").split(",")]
-    return tuple(_parse_piece(piece) for piece in pieces if piece)
+    """The episodes of a schedule; None means none."""
+    if text is None:
+        return ()
+    found = tuple(_parse_piece(piece.strip()) for piece in text.split(","))
+    for number, first in enumerate(found):
+        for later in found[number + 1 :]:
+            if later.hides(first):
+                raise ConfigError(f"injection {text!r}: {first} would never show, because {later} hides it")
+    return found
 
 
 def _parse_piece(piece: str) -> Episode:
     what, at, when = piece.partition("@")
     protocol, colon, severity = (part.strip() for part in what.partition(":"))
+    protocol = re.sub(r"[\s-]+", "_", protocol.lower())  # as the cockpit writes it: salt and pepper
     if not colon or not severity.isdecimal():
         raise _wrong(piece, "it must start with a fault and a severity, such as dark:3")
     try:
@@ -182,7 +197,13 @@ def _parse_when(piece: str, when: str) -> tuple[str, float, float]:
         if stop <= start:
             raise _wrong(piece, f"it must end after it starts, got {when}")
         return unit, start, stop
-    raise _wrong(piece, f"{when!r} is no time")
+    bare = re.fullmatch(r"(\d+)-(\d+)?", when)
+    ask = (
+        f"; write {bare[1]}s-{bare[2] + 's' if bare[2] else ''} for seconds, {when}ticks for ticks of the drive loop"
+        if bare
+        else ""
+    )
+    raise _wrong(piece, f"{when!r} is no time{ask}")
 
 
 def _wrong(piece: str, reason: str) -> ConfigError:

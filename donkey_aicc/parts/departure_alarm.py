@@ -8,6 +8,7 @@ import numpy as np
 
 from donkey_aicc.alarm.alarm_model import AlarmModel, AlarmStream
 from donkey_aicc.alarm.alarm_policy import DANGER, NONE, WATCH
+from donkey_aicc.alarm.hands import Hands, without_steering
 from donkey_aicc.alarm.health import BLIND, DOUBTFUL, OK
 from donkey_aicc.alarm.signs import SIGNS
 from donkey_aicc.errors import AiccError
@@ -16,8 +17,16 @@ from donkey_aicc.parts.alarm_memory import AlarmMemory
 logger = logging.getLogger(__name__)
 
 
+def with_health(level: str, reason: str, health: str) -> tuple[str, str]:
+    """Level and reason of a monitor of this health."""
+    state, _, why = health.partition(": ")
+    if state == BLIND:
+        return DANGER, f"the monitor is blind ({why or 'its health is not known'})"
+    return (WATCH, why) if state == DOUBTFUL and level == NONE else (level, reason)
+
+
 class DepartureAlarm:
-    """Donkeycar part before the governor: (signs, p, frame scores, health) -> (hazard, alarm, reason).
+    """Donkeycar part before the governor: (signs, p, frame scores, health, mode) -> (hazard, alarm, reason).
 
     hazard: one probability per horizon, empty without a fitted hazard. A blind monitor is a danger whatever came before, a
     doubtful one a watch. Waiting for the first pictures is no alarm: a car must be able to start, and the governor holds it.
@@ -38,26 +47,27 @@ class DepartureAlarm:
         if memory is not None and (recalled := memory.recall(self._stream)):
             logger.info("the alarm is %s, as you told it", recalled)
         self._horizons = len(horizons)
+        self._hands = Hands()
 
-    def run(self, signs: Any, p: Any = None, frame_scores: Any = None, health: Any = OK) -> tuple[list[float], str, str]:
+    def run(
+        self, signs: Any, p: Any = None, frame_scores: Any = None, health: Any = OK, mode: Any = None
+    ) -> tuple[list[float], str, str]:
         """Never raises. A health that is no text counts as blind."""
         try:
-            hazard, level, reason = self._judge(signs, p, frame_scores or {})
-            state, _, why = str(health).partition(": ")
+            hazard, level, reason = self._judge(signs, p, frame_scores or {}, mode)
+            said = str(health) if isinstance(health, str) else BLIND
         except Exception:  # an exception here would stop the car
             logger.exception("the alarm could not be computed")
-            hazard, level, reason, state, why = [], NONE, "", BLIND, "the alarm failed"
-        if state == BLIND or not isinstance(health, str):
-            return hazard, DANGER, f"the monitor is blind ({why or 'its health is not known'})"
-        return (hazard, WATCH, why) if state == DOUBTFUL and level == NONE else (hazard, level, reason)
+            hazard, level, reason, said = [], NONE, "", f"{BLIND}: the alarm failed"
+        return hazard, *with_health(level, reason, said)
 
-    def _judge(self, signs: Any, p: Any, frame_scores: dict[str, Any]) -> tuple[list[float], str, str]:
+    def _judge(self, signs: Any, p: Any, frame_scores: dict[str, Any], mode: Any) -> tuple[list[float], str, str]:
         known = signs is not None and len(signs) == len(SIGNS)
-        reading = self._stream.step(
-            np.array([math.nan if value is None else value for value in signs]) if known else None,
-            np.array(p, dtype=np.float64) if p is not None and len(p) == self._horizons else None,
-            frame_scores.get("tta_spread"),
-        )
+        row = np.array([math.nan if value is None else value for value in signs]) if known else None
+        forecast = np.array(p, dtype=np.float64) if p is not None and len(p) == self._horizons else None
+        if not self._hands.are_the_pilots(mode):  # what it foresees rests on the pilot's steering
+            row, forecast = None if row is None else without_steering(row), None
+        reading = self._stream.step(row, forecast, None if forecast is None else frame_scores.get("tta_spread"))
         if self._recentre_due and self._stream.lap_driven:
             self._recentre_due = False
             logger.info("%s", self._stream.recentre().statement())
@@ -96,4 +106,4 @@ class DepartureAlarm:
 
     def shutdown(self) -> None:
         """Nothing of this drive goes into the next, but for what a memory keeps."""
-        self._stream = self._new_stream()
+        self._stream, self._hands = self._new_stream(), Hands()

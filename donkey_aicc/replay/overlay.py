@@ -1,4 +1,4 @@
-"""One picture of a movie: the camera, the dial and the alarm in words, the track from above, and strips of the scores."""
+"""One picture of a movie: the camera, the dial and the state in words, the track from above, and strips of the scores."""
 
 import math
 from functools import lru_cache
@@ -7,6 +7,8 @@ import cv2
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from donkey_aicc.alarm.outlook import BAD as DANGER
+from donkey_aicc.alarm.outlook import BLIND, CAREFUL, WELL
 from donkey_aicc.replay.pictures import picture_of
 from donkey_aicc.replay.run import Run
 
@@ -18,9 +20,9 @@ MAP_BOX = (590, 262, 950, 424)  # left, top, right, bottom
 # The dark theme of web/look/look.css.
 PAPER, CARD, INK, QUIET, TRACK = (13, 17, 20), (23, 29, 34), (241, 244, 246), (167, 178, 188), (43, 52, 60)
 ACCENT, GOOD, WATCH, BAD, SHADE = (108, 182, 255), (79, 214, 168), (255, 194, 77), (217, 72, 15), (74, 42, 27)
-STRIPS = (("confidence", (79, 214, 168)), ("rho", (108, 182, 255)), ("delta", (255, 141, 102)))
-NAMES = {"confidence": "confidence", "rho": "picture anomaly", "delta": "dynamics anomaly"}
-ALARM_COLOURS = {"watch": WATCH, "danger": BAD}
+STRIPS = (("stays", (79, 214, 168)), ("rho", (108, 182, 255)), ("delta", (255, 141, 102)))
+NAMES = {"stays": "stays in its lane", "rho": "picture anomaly", "delta": "dynamics anomaly"}
+STATE_COLOURS = {WELL: GOOD, CAREFUL: WATCH, DANGER: BAD, BLIND: (213, 155, 232)}
 JUMP_STEPS = 8.0  # times the usual step: the car was put elsewhere
 
 
@@ -40,11 +42,11 @@ class Overlay:
         self._strip(canvas, row)
         if self._ground is not None:
             self._ground.draw(canvas, row)
-        confidence = self._strips.get("confidence")
-        value = float(confidence[row]) if confidence is not None else math.nan
-        alarm = str(self._run.words["alarm"][row]) if "alarm" in self._run.words else ""
-        _dial(canvas, value, ALARM_COLOURS.get(alarm, ACCENT))
-        return self._text(canvas, row, value, alarm)
+        stays = self._strips.get("stays")
+        value = float(stays[row]) if stays is not None else math.nan
+        state = str(self._run.words["state"][row]) if "state" in self._run.words else ""
+        _dial(canvas, value, STATE_COLOURS.get(state, ACCENT))
+        return self._text(canvas, row, value, state)
 
     def _camera(self, canvas: np.ndarray, row: int) -> None:
         pixels = picture_of(self._run, row)
@@ -84,19 +86,19 @@ class Overlay:
                 _broken_line(page, x, y, colour)
         return page
 
-    def _text(self, canvas: np.ndarray, row: int, value: float, alarm: str) -> np.ndarray:
+    def _text(self, canvas: np.ndarray, row: int, value: float, state: str) -> np.ndarray:
         image = Image.fromarray(canvas)
         draw = ImageDraw.Draw(image)
         run = self._run
         shown = f"{100 * value:.0f} %" if math.isfinite(value) else "–"
         draw.text((DIAL_AT[0], DIAL_AT[1] - 4), shown, INK, _font(50), anchor="ms")
         ahead = (
-            f"safe {run.horizons[run.main_horizon] / run.rate_hz:.1f} s ahead"
-            if run.horizons and "confidence" in self._strips
+            f"stays in its lane for {run.horizons[run.main_horizon] / run.rate_hz:.1f} s"
+            if run.horizons and "stays" in self._strips
             else ""
         )
         draw.text((DIAL_AT[0], DIAL_AT[1] + 22), ahead, QUIET, _font(18), anchor="ms")
-        self._state(draw, row, alarm)
+        self._state(draw, row, state)
         left = 8
         for name, colour in STRIPS:
             if name in self._strips:
@@ -111,13 +113,12 @@ class Overlay:
             draw.text((12, 12), said, INK, _font(24), anchor="lt", stroke_width=3, stroke_fill=(0, 0, 0))
         return np.asarray(image)
 
-    def _state(self, draw: ImageDraw.ImageDraw, row: int, alarm: str) -> None:
-        """The alarm in words, or the monitor's state where there is no alarm."""
+    def _state(self, draw: ImageDraw.ImageDraw, row: int, state: str) -> None:
+        """In the cockpit's words; what the monitor says of itself where there is no alarm."""
         run = self._run
         status = str(run.words["status"][row]) if "status" in run.words else ""
-        word = {"none": "No alarm", "watch": "Watch", "danger": "Danger"}.get(alarm, "")
-        word = word or ("" if status == "" or status.startswith("ok") else f"monitor: {status}")
-        colour = ALARM_COLOURS.get(alarm, GOOD if word == "No alarm" else QUIET)
+        word = state or ("" if status == "" or status.startswith("ok") else f"monitor: {status}")
+        colour = STATE_COLOURS.get(state, QUIET)
         draw.text((DIAL_AT[0], 192), word[:40], colour, _font(28), anchor="ms")
         reason = str(run.words["reason"][row]) if "reason" in run.words else ""
         for number, line in enumerate(_wrapped(reason, WIDTH - SIDE_LEFT - 10)):

@@ -196,16 +196,27 @@ def _strength(run: Run, name: str) -> np.ndarray:
 
 
 def _worst(run: Run, kind: str, strength: np.ndarray, text: Callable[[int], str]) -> list[Event]:
-    """The largest, at least APART_S from each other, in driving order. Zero is not worth a look."""
-    left = np.where(np.isfinite(strength), strength, -np.inf)
+    """The largest, at least APART_S from each other, in driving order. Zero is not worth a look.
+
+    Neither is what stands before the scores are valid. Of equal ones the middle counts, and a stretch of them once.
+    """
+    ready = run.numbers.get("scores_valid", np.ones(len(run))) != 0.0
+    left = np.where(np.isfinite(strength) & ready & ~_warming_up(run), strength, -np.inf)
     rows: list[int] = []
     while len(rows) < WORST:
-        row = int(np.argmax(left))
-        if not left[row] > 0.0:
+        first = int(np.argmax(left))
+        if not left[first] > 0.0:
             break
+        last = first + int(np.argmin(np.append(left[first:] == left[first], False))) - 1
+        row = (first + last) // 2
         rows.append(row)
-        left[np.abs(run.t - run.t[row]) < APART_S] = -np.inf
+        left[(run.t > run.t[first] - APART_S) & (run.t < run.t[last] + APART_S)] = -np.inf
     return [Event(kind, row, float(run.t[row]), text(row)) for row in sorted(rows)]
+
+
+def _warming_up(run: Run) -> np.ndarray:
+    status = run.words.get("status", np.full(len(run), ""))
+    return np.char.find(status.astype(str), "warming up") >= 0
 
 
 def _disagreement(run: Run, row: int) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from donkey_aicc.alarm.alarm_model import AlarmStream
+from donkey_aicc.alarm.hands import Hands, without_steering
 from donkey_aicc.alarm.outlook import LEVELS_OF, SteadyState, outlook, state_of
 from donkey_aicc.alarm.signs import table_signs
 from donkey_aicc.calibration.past_faults import scores_without_past
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
 
 
 def alarm_again(
-    table: ScoreTable, calibrator: "Calibrator", rate_hz: float = 20.0
+    table: ScoreTable, calibrator: "Calibrator", rate_hz: float = 20.0, modes: np.ndarray | None = None
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Number columns (hazard, stays) and word columns (alarm, reason, state, today) of the rows; empty without an alarm."""
+    """Number columns (hazard, stays) and word columns (alarm, reason, state, today) of the rows; empty without an alarm.
+
+    modes: (N,) who drove, None: the pilot.
+    """
     if calibrator.alarm is None or calibrator.statistics is None:
         return {}, {}
     horizons = tuple(int(step) for step in table.horizons)
@@ -37,13 +41,16 @@ def alarm_again(
     stream = AlarmStream(calibrator.alarm, horizons)
     hazard = np.full((len(table), len(horizons)), np.nan)
     alarm, reason, today = np.full(len(table), "", dtype="U8"), [""] * len(table), [""] * len(table)
-    state, steady = np.full(len(table), "", dtype="U16"), SteadyState()
+    state, steady, hands = np.full(len(table), "", dtype="U16"), SteadyState(), Hands()
     for name in table.sequences():
         stream.reset()
         for row in np.flatnonzero(table.sequence == name):
             known = np.isfinite(table.p_restored[row]).all()
             p, doubt = (table.p_restored[row], None if spread is None else float(spread[row])) if known else (None, None)
-            reading = stream.step(signs[row], p, doubt)
+            seen = signs[row]
+            if not hands.are_the_pilots(None if modes is None else str(modes[row])):
+                seen, p, doubt = without_steering(seen), None, None
+            reading = stream.step(seen, p, doubt)
             alarm[row], reason[row] = reading.level, reading.reason
             state[row] = steady.step(state_of(reading.level), row / rate_hz)
             today[row] = "" if stream.day is None else stream.day.statement()
@@ -88,7 +95,7 @@ def score_run(run: Run, bundle: "Bundle", cache_dir: str | Path | None = None, g
     words: dict[str, np.ndarray] = {}
     if bundle.calibrator_path.is_file():
         calibrator = load_calibrator(bundle, grade)
-        hazard, words = alarm_again(table, calibrator, run.rate_hz)
+        hazard, words = alarm_again(table, calibrator, run.rate_hz, _modes(run, table.index))
         columns |= confidence_again(table, calibrator) | hazard
         today = words.pop("today", np.full(len(table), ""))
         status = np.where((today != "") & (status == "ok"), today, status)
@@ -152,6 +159,12 @@ def _as_on_the_car(table: ScoreTable, calibrator: "Calibrator", rows: np.ndarray
         return None
     seen = scores_without_past(table, calibrator.statistics, calibrator.alarm, calibrator.settings.context)
     return {name: values[rows] for name, values in seen.items()}
+
+
+def _modes(run: Run, index: np.ndarray) -> np.ndarray:
+    """(N,) who drove, of these records of the tub."""
+    known = dict(zip(run.index.tolist(), run.words.get("mode", np.full(len(run), "")).tolist(), strict=True))
+    return np.array([known.get(int(number), "") for number in index])
 
 
 def _rows_of(run: Run, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -156,7 +156,7 @@ def test_without_a_bundle_it_says_what_that_means(donkey_car, monkeypatch, capsy
     answers = iter(["", "y"])
     monkeypatch.setattr("builtins.input", lambda question: next(answers))
     assert install(donkey_car) == 0
-    assert "without a bundle there is no monitor" in capsys.readouterr().out
+    assert "the monitor runs in learning mode" in capsys.readouterr().out
     assert "\n# AICC_BUNDLE = None\n" in (donkey_car / "myconfig.py").read_text()
 
 

@@ -97,7 +97,7 @@ def test_a_template_that_calls_its_steering_angle_is_driven_and_recorded(drive, 
     Page(car, port).play(story)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=120)
-    assert "donkey_aicc: monitor off" in said and f":{port}/aicc" in said and "Traceback" not in said
+    assert "donkey_aicc: monitor in learning mode" in said and f":{port}/aicc" in said and "Traceback" not in said
     records, _ = read_tub(car / "data")
     told = [record[channels.INJECT_PROTOCOL] for record in records if record["user/mode"] == "local"]
     assert told and set(told[1:]) == {fault}  # a simulator is armed by itself, a real car is not

@@ -121,7 +121,7 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
 
 
 def test_injected_faults_are_seen_by_the_pilot_and_recorded(car):
-    assert cut.drive(car, *FAST, "--inject", "dark:5@10-20,bias:3@15-25") == 0
+    assert cut.drive(car, *FAST, "--inject", "dark:5@10-20ticks,bias:3@15-25ticks") == 0
     records, _ = cut.read_tub(cut.only_tub(car))
     told = [record[channels.INJECT_PROTOCOL] for record in records]
     assert told == [""] * 10 + ["dark"] * 5 + ["bias+dark"] * 5 + ["bias"] * 5 + [""] * 15

@@ -30,7 +30,7 @@ def tubs(car):
 def test_a_second_drive_repeats_the_first(car):
     """In one process, with the same seed: whatever a part kept would show."""
     for _ in range(2):
-        assert cut.drive(car, *FAST, "--inject", "dark:4@12-20,bias:2@15-25") == 0
+        assert cut.drive(car, *FAST, "--inject", "dark:4@12-20ticks,bias:2@15-25ticks") == 0
     (first, about), (second, _) = (cut.read_tub(tub) for tub in tubs(car))
     assert len(first) == LOOPS and about.metadata["safe"] == "as labelled in its training"  # replay says it beside the dial
     names = {*INJECTION_CHANNELS, *MONITOR_CHANNELS, "steering", "throttle", channels.CTE} - {channels.SCORES_AGE_S}
@@ -44,7 +44,7 @@ def test_a_second_drive_repeats_the_first(car):
 
 
 def test_the_clean_frame_is_stored_beside_the_one_that_was_seen(car):
-    cut.write_settings(car, AICC_RECORD_CLEAN=True, AICC_INJECT="dark:4@12-20")
+    cut.write_settings(car, AICC_RECORD_CLEAN=True, AICC_INJECT="dark:4@12-20ticks")
     assert cut.drive(car, *FAST) == 0
     (tub,) = tubs(car)
     records, _ = cut.read_tub(tub)
@@ -59,7 +59,7 @@ def pixels(tub, name):
 
 
 def test_the_command_line_wins_over_the_key(car):
-    cut.write_settings(car, AICC_INJECT="blur:1", AICC_BUNDLE=None, MAX_LOOPS=3)
+    cut.write_settings(car, AICC_INJECT="blur:1", AICC_BUNDLE="off", MAX_LOOPS=3)
     for options in ((), ("--inject", "dark:2"), ("--inject", "")):
         assert cut.drive(car, *FAST, *options) == 0
     played = [[record[channels.INJECT_PROTOCOL] for record in cut.read_tub(tub)[0]] for tub in tubs(car)]

@@ -32,7 +32,7 @@ def a_car():
 
 
 def test_the_sent_command_goes_to_the_tub_once(tmp_path):
-    cfg = settings(tmp_path)
+    cfg = settings(tmp_path, AICC_BUNDLE="off")
     given = ["cam/image_array", "user/mode"], ["image_array", "str"]
     inputs, types = add_aicc(a_car(), cfg, *given)
     assert inputs == ["cam/image_array", "user/mode", "steering", "throttle"]
@@ -125,7 +125,7 @@ def test_a_car_that_calls_its_steering_angle(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
-        ({}, "donkey_aicc: monitor off because AICC_BUNDLE is None; injection off; no watchdog: no motor"),
+        ({}, "donkey_aicc: monitor in learning mode because AICC_BUNDLE is None; injection off; no watchdog: no motor"),
         ({"DONKEY_GYM": True, "AICC_INJECT": "dark:2"}, "injection armed by the simulator, planned dark:2"),
         ({"AICC_INJECT_BUTTONS": True}, "injection off until armed by the web page or the cockpit, for 30 s at a time"),
         ({"AICC_INJECT_BUTTONS": True, "AICC_INJECT": "dark:2"}, "for 30 s at a time, planned dark:2"),

@@ -52,7 +52,7 @@ def test_the_settings_of_the_car_are_looked_at(car, capsys):
     write_settings(car, AICC_BUNDLE=None, DATA_PATH=str(car / "tubs"))
     code, _, checks = report(capsys, "--car", car)
     assert code == 0 and "0.001 loops a second" in checks["car"]["found"]
-    assert "AICC_BUNDLE is None" in checks["bundle"]["found"] and checks["camera"]["found"] == "the simulator's"
+    assert "learning mode" in checks["bundle"]["found"] and checks["camera"]["found"] == "the simulator's"
     assert str(car) in checks["tub folder"]["found"]
 
 

@@ -35,7 +35,7 @@ def test_scheduled_dark_is_played_and_recorded_then_the_clean_path_returns():
 
 
 def test_combination_is_named_and_numbered():
-    car = Car("bias:2@0-4,blur:4@2-6")
+    car = Car("bias:2@0-4ticks,blur:4@2-6ticks")
     assert [car.tick(grey())[3:] for _ in range(7)] == [
         ("bias", 2, 0),
         ("bias", 2, 0),
@@ -95,10 +95,10 @@ def test_same_seed_same_drive_and_reset_plays_it_again():
     def play(car):
         return [car.tick(grey())[1:] for _ in range(40)]
 
-    car = Car("bias:3@5-30", seed=3)
+    car = Car("bias:3@5-30ticks", seed=3)
     first = play(car)
-    assert play(Car("bias:3@5-30", seed=3)) == first
-    assert play(Car("bias:3@5-30", seed=4)) != first
+    assert play(Car("bias:3@5-30ticks", seed=3)) == first
+    assert play(Car("bias:3@5-30ticks", seed=4)) != first
     car.control.reset()
     assert play(car) == first
 
@@ -118,7 +118,7 @@ def test_in_a_vehicle_pilot_and_tub_get_the_corrupted_frame():
         def run(self, *values):
             self.rows.append((values[0].mean(), *values[1:]))
 
-    car = Car("dark:3@3-6")
+    car = Car("dark:3@3-6ticks")
     vehicle = dk.vehicle.Vehicle()
     vehicle.mem["user/mode"] = "local"
     vehicle.add(Camera(), outputs=["cam/image_array"])
@@ -137,7 +137,7 @@ def test_in_a_vehicle_pilot_and_tub_get_the_corrupted_frame():
 
 def test_a_broken_car_is_told_and_recorded_and_sound_again():
     suffered = []
-    control = InjectionControl(parse_schedule("grip:3@1-2,one_wheel:2@1-2"), physical=True)
+    control = InjectionControl(parse_schedule("grip:3@1-2ticks,one_wheel:2@1-2ticks"), physical=True)
     sensor, command = AnomalyInjector(control, "sensor"), AnomalyInjector(control, "command", suffer=suffered.append)
     told = []
     for _ in range(3):

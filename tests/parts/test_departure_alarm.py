@@ -119,3 +119,13 @@ def test_twelve_fresh_laps_are_counted_while_the_car_drives_and_then_the_recordi
     assert sum(kept) == 80 and not kept[-1]  # every second tick drives
     said = capsys.readouterr().out
     assert "3 of 4" in said and "4 fresh laps are recorded, and the recording has ended. Now: calibrate" in said
+
+
+def test_no_alarm_because_a_person_took_the_wheel_but_a_dark_picture_stays_one(alarm, model):
+    wild = signs(model, jerk=9.0, control=99.0)
+    bad = [0.0, 0.0, 0.0]
+    assert told(alarm, signs(model), P, {}, "ok", "local") == ("none", "")
+    assert told(alarm, wild, bad, {}, "ok", "user", frames=100) == ("none", "")
+    assert told(alarm, wild, bad, {}, "ok", "local", frames=10) == ("none", ""), "the windows still hold the person's steering"
+    assert told(alarm, wild, P, {}, "ok", "local", frames=30)[0] == "danger"
+    assert told(alarm, signs(model, light=-9.0), P, {}, "ok", "user")[0] == "danger"

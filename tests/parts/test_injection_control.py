@@ -17,7 +17,7 @@ class Clock:
         return self.now
 
 
-def real_car(schedule="", arm_s=30.0):
+def real_car(schedule=None, arm_s=30.0):
     clock = Clock()
     return InjectionControl(parse_schedule(schedule), rate_hz=10, arm_s=arm_s, clock=clock), clock
 
@@ -95,7 +95,7 @@ def test_button_wins_over_the_schedule_and_protocols_combine():
 
 
 def test_later_entry_of_the_schedule_wins():
-    control = InjectionControl(parse_schedule("dark:1,dark:5@1-2"))
+    control = InjectionControl(parse_schedule("dark:1,dark:5@1-2ticks"))
     assert [control.advance("local")[0].severity for _ in range(3)] == [1, 5, 1]
 
 
@@ -126,7 +126,7 @@ def test_web_buttons_count_once_however_long_they_are_held():
 
 
 def test_faults_keep_their_state_while_others_come_and_go():
-    control = InjectionControl(parse_schedule("bias:1,dark:1@1-2"))
+    control = InjectionControl(parse_schedule("bias:1,dark:1@1-2ticks"))
     first = control.advance("local")[0]
     assert control.advance("local")[0] is first and control.advance("local")[0] is first
 

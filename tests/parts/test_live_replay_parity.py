@@ -79,7 +79,7 @@ def test_replay_gives_the_live_scores(kind, request, wide_statistics, small, con
             car = world.vehicle
             return (*expert.run(car.x, car.y, car.yaw, car.speed), "local")
 
-    control = InjectionControl(parse_schedule("dark:3@15-25,bias:2@20-30,latency:2@28-36"), seed=1)
+    control = InjectionControl(parse_schedule("dark:3@15-25ticks,bias:2@20-30ticks,latency:2@28-36ticks"), seed=1)
     notes = Notes()
     vehicle = dk.vehicle.Vehicle()
     sent = [channels.STEERING, channels.THROTTLE]
