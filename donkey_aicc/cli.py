@@ -12,6 +12,7 @@ from typing import NoReturn
 import donkey_aicc
 from donkey_aicc.errors import LONGEST_MESSAGE, AiccError, printable, shortened
 from donkey_aicc.plugins import load_plugins
+from donkey_aicc.resources import install_line
 
 # name -> one line for `donkey-aicc --help`, in the order in which a newcomer meets them.
 COMMANDS = {
@@ -108,7 +109,7 @@ def main(argv: Sequence[str] | None = None, program: Program = DONKEY_AICC) -> i
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] not in OFFLINE_ONLY:
             raise
-        print(f"{program.name} {args.command} needs {error.name}: pip install 'donkey_aicc[train]'", file=sys.stderr)
+        print(f"{program.name} {args.command} needs {error.name}: {install_line('train')}", file=sys.stderr)
         return 2
     except OSError as error:
         print(one_line(f"{program.name} {args.command}: {error}"), file=sys.stderr)  # a full disk, a missing permission

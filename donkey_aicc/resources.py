@@ -17,6 +17,14 @@ def models_dir() -> Path:
     return _shipped_folder("models")
 
 
+def install_line(extra: str) -> str:
+    """The command that adds an extra: from the checkout that runs, else from the folder that it was installed from."""
+    checkout = _PACKAGE.parent
+    folder = str(checkout) if (checkout / "setup.py").is_file() else "FOLDER"
+    note = "" if folder != "FOLDER" else ", with FOLDER the checkout of donkey_aicc, because it is on no package index yet"
+    return f"pip install '{folder}[{extra}]'{note}"
+
+
 def _shipped_folder(name: str) -> Path:
     checkout = _PACKAGE.parent
     # Only a checkout has setup.py: in site-packages a folder called `models` would be somebody else's.

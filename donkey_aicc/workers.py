@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.plugins import load_plugins
+from donkey_aicc.resources import install_line
 
 Result = TypeVar("Result")
 Workers = int | str  # processes of this computer, or the address of a Dask scheduler such as tcp://host:8786
@@ -73,7 +74,7 @@ def team_of(workers: Workers) -> Iterator[Team]:
     try:
         import distributed
     except ImportError:
-        raise AiccError("a Dask cluster needs the [cluster] extra: pip install 'donkey_aicc[cluster]'") from None
+        raise AiccError(f"a Dask cluster needs the [cluster] extra: {install_line('cluster')}") from None
     try:
         client = distributed.Client(workers, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -97,7 +98,7 @@ def _check_versions(client: Any) -> None:
         place, version = next(iter(other.items()))
         raise AiccError(
             f"every worker must have donkey_aicc {donkey_aicc.__version__}, as here; {place} has {version or 'none'}: "
-            f"pip install 'donkey_aicc[cluster]=={donkey_aicc.__version__}' there"
+            f"install this very checkout there, as here: {install_line('cluster')}"
         )
 
 

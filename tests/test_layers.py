@@ -26,7 +26,7 @@ SIBLINGS = {
     "untrusted": {"errors"},
     "stored": {"errors"},
     "plugins": {"errors"},
-    "workers": {"errors", "plugins"},
+    "workers": {"errors", "plugins", "resources"},
     "files": {"errors", "untrusted"},
     "resources": {"errors"},
     "calibration": {"alarm"},

@@ -17,6 +17,7 @@ from donkey_aicc.replay.lerobot_columns import ACTION, STATE, dataset_columns, p
 from donkey_aicc.replay.movie import encode
 from donkey_aicc.replay.pictures import picture_of
 from donkey_aicc.replay.run import Run
+from donkey_aicc.resources import install_line
 
 VERSION = "v3.0"
 CAMERA = "observation.images.front"
@@ -33,9 +34,7 @@ def libraries() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise AiccError(
-            f"--lerobot needs libraries for Parquet and video ({error}): pip install 'donkey_aicc[lerobot]'"
-        ) from None
+        raise AiccError(f"--lerobot needs libraries for Parquet and video ({error}): {install_line('lerobot')}") from None
     return pyarrow, pyarrow.parquet
 
 

@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 
-from donkey_aicc.alarm.outlook import BAD, BLIND, CAREFUL, MOST, WELL, advice_of, missing_dial, outlook, outlook_now, state_of
+from donkey_aicc.alarm.outlook import (
+    BAD,
+    BLIND,
+    CAREFUL,
+    MOST,
+    WELL,
+    SteadyState,
+    advice_of,
+    missing_dial,
+    outlook,
+    outlook_now,
+    state_of,
+)
 from donkey_aicc.parts.driver_outlook import DriverOutlook
 
 HAZARD = [0.01, 0.02, 0.3]
@@ -75,3 +87,12 @@ def test_the_part_tells_each_change_once_and_survives_anything(caplog):
     assert told == ([0.5] * 3, BAD, "")
     assert part.run("danger", "", object(), object(), object(), object())[1] in (BAD, "")
     assert DriverOutlook(on_the_road=True).run("none", "", [], [0.8, 0.7])[0] == [0.8, 0.7]
+
+
+def test_a_state_gets_worse_at_once_and_better_only_after_calm_seconds():
+    steady = SteadyState()
+    told = [
+        steady.step(state, at) for at, state in ((0.0, WELL), (0.1, BAD), (0.2, WELL), (1.0, CAREFUL), (1.5, WELL), (1.7, WELL))
+    ]
+    assert told == [WELL, BAD, BAD, BAD, BAD, WELL]
+    assert steady.step(BLIND, 1.8) == BLIND and steady.step("", 1.9) == ""  # without an alarm nothing is claimed

@@ -89,7 +89,7 @@ def test_what_cannot_become_a_dataset_leaves_nothing(tubs, dataset, tmp_path, ca
         cv2.imwrite(str(path), np.zeros((24, 32, 3), np.uint8))
     assert "must have one size" in refused(tubs[0], small, "--lerobot", tmp_path / "out")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "pip install 'donkey_aicc[lerobot]'" in refused(tubs[0], "--lerobot", tmp_path / "out")
+    assert "[lerobot]'" in refused(tubs[0], "--lerobot", tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["small"]
 
 

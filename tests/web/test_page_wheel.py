@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.web.page_wheel import PageWheel
+from donkey_aicc.web.page_wheel import PageHalt, PageWheel
 
 
 @pytest.fixture
@@ -78,3 +78,16 @@ def test_nonsense_moves_nothing(car, wheel, wrong):
         with pytest.raises(AiccError, match="must be a number from -1 to 1"):
             wheel.steer(given)
         assert said(car) == (0.0, 0.0)
+
+
+def test_whoever_looks_stops_the_car_and_only_a_person_who_lets_go_first_drives_on():
+    app = SimpleNamespace(mode="local", mode_latch=None, angle=0.4, throttle=0.3, now=0.0)
+    halt = PageHalt(app, lambda: app.now)
+    assert halt.run(0.5, "local", 0.0) == 0.5
+    halt.halt()
+    assert (app.mode, app.angle, app.throttle) == ("user", 0.0, 0.0)
+    assert [halt.run(0.5, mode, 0.3) for mode in ("local", "user", "user")] == [0.0] * 3  # a stick that is still pushed
+    app.now += 2.0
+    assert halt.run(0.3, "user", 0.3) == 0.0 and halt.run(0.5, "local", 0.0) == 0.0
+    assert halt.run(0.0, "user", 0.0) == 0.0 and not halt.halted
+    assert halt.run(0.2, "user", 0.2) == 0.2 and halt.run(0.5, "local", 0.0) == 0.5
