@@ -53,7 +53,7 @@ def learn_alarm(laps: Laps, rate_hz: float) -> AlarmModel:
     cruise = float(np.clip(np.median(throttle[throttle > 0.0]), 0.0, 1.0)) if (throttle > 0.0).any() else 0.0
     turns, drives = laps.frame_stats[:, _TURN], [laps.sequence == name for name in np.unique(laps.sequence)]
     response = fit_response([(turns[own], laps.actions[own]) for own in drives], cruise, rate_hz)
-    settings = SignSettings(response, rate_hz, cruise)
+    settings = SignSettings(response, rate_hz)
     signs, pieces = laps_signs(laps, settings), np.arange(len(laps.sequence)) // frames
     pieces = np.minimum(pieces, max(len(signs) // frames - 1, 0))
     scales = SignScales.fit(signs, pieces)
@@ -66,7 +66,7 @@ def learn_alarm(laps: Laps, rate_hz: float) -> AlarmModel:
         largest.append(float(persistent(found).max()))
     watch = conformal_threshold(np.maximum(largest, LEAST_SCORE), CHANCE)
     danger = Threshold(DANGER_TIMES * watch.value, watch.promise, watch.pieces, watch.promise)
-    settings = replace(settings, motion=scales.usual("motion"))
+    settings = replace(settings, cruise=cruise, motion=scales.usual("motion"))
     note = "absent: learning mode has no nets"
     return AlarmModel(scales, settings, None, 1.0, watch, danger, Piece(frames, PIECE_S), cruise, 0.0, note)
 

@@ -1,7 +1,7 @@
 """Pictures of the cockpit for the docs: a car of ours drives in the simulator while the installed Chromium looks on.
 
 python -m tests.browser.pictures --out docs/images           # phone, laptop and projector
-python -m tests.browser.pictures --out docs/images --gif     # and cockpit.gif: a fault is injected and stopped
+python -m tests.browser.pictures --out docs/images --gif     # and cockpit.gif: a lap, a fault, the governor stops the car
 
 The drive goes on only as far as the next picture, and its clock is that of the simulated world: a busy computer gives the
 same pictures, only later.
@@ -27,8 +27,9 @@ RATE_HZ = 20
 STILLS = (("laptop", "light"), ("projector", "dark"), ("phone", "light"), ("phone_side", "dark"))
 STILL_FAULT, GIF_FAULT = ("frost", "4"), ("dark", "3")  # one shows the heat map well, the other the dial
 CALM_S, FAULT_S = 10.0, 3.0
-GIF_WIDTH, GIF_FRAME_S, GIF_COLOURS, GIF_LIMIT = 960, 1.0, 192, 3_000_000
-GIF_FRAMES, GIF_START, GIF_STOP = 20, 4, 12
+GIF_WIDTH, GIF_COLOURS, GIF_LIMIT = 960, 192, 3_000_000
+GIF_STEPS = [1.5] * 10 + [0.4] * 12  # seconds of each picture: a lap in large steps, what the fault does in small ones
+GIF_START, GIF_SHOWN_MS = 10, 450
 
 
 class SteppedFeed(cockpit_exchange.CockpitFeed):
@@ -100,12 +101,12 @@ def take_stills(browser, address, out):
 def take_gif(browser, address, file):
     tab, frames = opened(browser, address, "laptop", "light"), []
     drive_on(tab, CALM_S)
-    for number in range(GIF_FRAMES):
+    tab.page.select_option("#governor", "stop")
+    tab.page.wait_for_timeout(4000)  # the reply has gone
+    for number, seconds in enumerate(GIF_STEPS):
         if number == GIF_START:
             inject(tab, GIF_FAULT)
-        if number == GIF_STOP:
-            press(tab, "#stop")
-        drive_on(tab, GIF_FRAME_S)
+        drive_on(tab, seconds)
         frames.append(Image.open(io.BytesIO(tab.page.screenshot())).convert("RGB"))
     tab.close()
     small = [
@@ -113,10 +114,12 @@ def take_gif(browser, address, file):
     ]
     both = Image.new("RGB", (GIF_WIDTH, 2 * small[0].height))  # colours of a calm and of a faulty moment
     both.paste(small[0], (0, 0))
-    both.paste(small[GIF_STOP - 1], (0, small[0].height))
+    both.paste(small[-1], (0, small[0].height))
     palette = both.quantize(GIF_COLOURS, Image.Quantize.MAXCOVERAGE)  # else the rare colours of small things are lost
     drawn = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in small]
-    drawn[0].save(file, save_all=True, append_images=drawn[1:], duration=round(700 * GIF_FRAME_S), loop=0, optimize=True)
+    drawn[0].save(
+        file, save_all=True, append_images=drawn[1:], duration=[GIF_SHOWN_MS] * (len(drawn) - 1) + [3000], loop=0, optimize=True
+    )
     assert file.stat().st_size < GIF_LIMIT, f"{file} has {file.stat().st_size} bytes, more than {GIF_LIMIT}"
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB")
 

@@ -72,8 +72,10 @@ def test_after_four_laps_it_knows_what_is_usual(learned):
     assert file.is_file()
     calm = car.drive(15)
     assert calm[-1][0] == "ok" and "danger" not in levels(calm)
+    dim = car.drive(2, lambda image: image // 3)
+    assert reasons(dim) == {"the picture is much darker than in training"}
     blurred = car.drive(2, lambda image: cv2.GaussianBlur(image, (0, 0), 4))
-    assert "danger" in levels(blurred)
+    assert levels(blurred) != {"none"}
     again = LearningMonitor(MonitorHealth(), HZ, file)
     assert again._alarm is not None, "the next drive begins with what this one has learned"
     file.write_text("{}")
