@@ -115,7 +115,7 @@ def make_calibrator(name: str) -> Calibrator:
     if further:
         if not isinstance(made, AnomalyTemperature):
             raise ConfigError(f"calibrator {row} takes no further score, got {name!r}")
-        made.score_names = (*made.heated_by, *further, *made.lowered_by)
+        made.score_names = (*made.score_names, *further)
         made.name, made.label = name, f"{made.label} + {' + '.join(further)}"
     return made
 

@@ -14,6 +14,7 @@ from donkey_aicc.calibration.catalogue import (
     ABLATION,
     BASELINES,
     CONTROLS,
+    DEFAULT_METHOD,
     FURTHER,
     LABELLED,
     MORE_BASELINES,
@@ -125,8 +126,8 @@ METHODS |= {name: Method(name, _label(name), "labelled") for name in LABELLED}
 
 
 def methods(own_scores: Iterable[str] = ()) -> dict[str, Method]:
-    """All rows by name: ours, the registered ones, and the paper's method with each of the user's own scores of the tables."""
-    further = (*OWN_ROWS, *(f"{OURS}{PLUS}{name}" for name in own_scores))
+    """All rows by name: ours, the registered ones, and the default method with each of the user's own scores of the tables."""
+    further = (*OWN_ROWS, *(f"{DEFAULT_METHOD}{PLUS}{name}" for name in own_scores))
     return METHODS | {name: Method(name, make_calibrator(name).label, "own") for name in further}
 
 

@@ -110,9 +110,9 @@ def test_what_cannot_be_registered_is_named(own_registries, name, make, said):
         register_calibrator(name, make)
 
 
-def test_further_scores_stand_where_they_may(own_registries):
-    row = make_calibrator("aicc_r_shift+glare+fog")
-    assert row.heated_by == ("rho", "delta", "hindsight", "glare", "fog") and row.lowered_by == ("recent_unsafe",)
-    assert row.name == "aicc_r_shift+glare+fog" and row.label.endswith("+ glare + fog")
+def test_further_scores_belong_to_a_row_that_weighs_scores(own_registries):
+    row = make_calibrator("aicc_r+glare+fog")
+    assert row.score_names == (*make_calibrator("aicc_r").score_names, "glare", "fog")
+    assert row.name == "aicc_r+glare+fog" and row.label.endswith("+ glare + fog")
     with pytest.raises(ConfigError, match="platt takes no further score"):
         make_calibrator("platt+glare")

@@ -16,7 +16,7 @@ from donkey_aicc.calibration import augmented_drives, calibrating
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.calibrating import fit_calibrator
 from donkey_aicc.calibration.calibrator_file import load_calibrator, save_calibrator
-from donkey_aicc.calibration.catalogue import register_calibrator
+from donkey_aicc.calibration.catalogue import DEFAULT_METHOD, register_calibrator
 from donkey_aicc.cli import main
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
@@ -231,14 +231,14 @@ def test_predictor_score_and_calibrator_of_ones_own_from_tubs_to_the_report(worl
     common = ["--bundle", str(own), "--cache-dir", str(tmp_path / "cache"), "--workers", "1"]
     assert main(["calibrate", "--data", str(world / "nominal"), "--samples", "2", "--scores", "glare", *common]) == 0
     fitted = load_calibrator(Bundle.load(own))
-    assert fitted.settings.own == ("glare",) and set(fitted.weights) == {"rho", "delta", "glare"}
+    assert fitted.settings.own == ("glare",) and "glare" in fitted.weights and fitted.name == f"{DEFAULT_METHOD}+glare"
     assert fitted.statistics.own["glare"].sigma > 0.0
 
     report = arguments(world, tmp_path / "report", "--cache-dir", str(tmp_path / "cache"))
     report[report.index("--bundle") + 1] = str(own)
     assert main(report) == 0
     rows = json.loads((tmp_path / "report" / "results.json").read_text(encoding="utf-8"))["calibration"]
-    assert rows["halved"]["group"] == rows["tta_rho_delta+glare"]["group"] == "own"
+    assert rows["halved"]["group"] == rows[f"{DEFAULT_METHOD}+glare"]["group"] == "own"
     assert rows["halved"]["ece"]["dark"]["mean"] > 0.0 and rows["halved"]["label"] == "Half as sure"
     assert "Half as sure" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert np.isfinite(ScoreTable.load(tmp_path / "report" / "scores" / "test.npz").own).all()
