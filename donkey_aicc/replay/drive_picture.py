@@ -12,6 +12,7 @@ import numpy as np
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import atomic_path
 from donkey_aicc.replay.run import Run
+from donkey_aicc.tubs.near_duplicates import stretches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,8 +108,8 @@ def _shade(axes: "Sequence[Axes]", run: Run) -> None:
     ready = run.numbers.get("scores_valid")
     if ready is None:
         return
-    changes = np.flatnonzero(np.diff(np.concatenate([[1.0], ready == 1.0, [1.0]])))
-    for start, stop in zip(run.t[changes[::2]], run.t[np.minimum(changes[1::2], len(run) - 1)], strict=True):
+    for first, end in stretches(ready != 1.0):
+        start, stop = run.t[first], run.t[min(end, len(run) - 1)]
         for axis in axes:
             axis.axvspan(start, stop, color="#000000", alpha=0.06, linewidth=0, hatch="//")
         if stop - start > LABELLED_S:

@@ -11,6 +11,7 @@ from donkey_aicc.alarm.outlook import BAD as DANGER
 from donkey_aicc.alarm.outlook import BLIND, CAREFUL, WELL
 from donkey_aicc.replay.pictures import picture_of
 from donkey_aicc.replay.run import Run
+from donkey_aicc.tubs.near_duplicates import stretches
 
 WIDTH, HEIGHT = 960, 540
 CAMERA = (560, 420)  # width, height; left above
@@ -169,9 +170,7 @@ def _dial(canvas: np.ndarray, value: float, colour: tuple[int, int, int]) -> Non
 
 def _broken_line(picture: np.ndarray, x: np.ndarray, y: np.ndarray, colour: tuple[int, int, int]) -> None:
     """Through the points that are known, with gaps where they are not."""
-    known = np.isfinite(x) & np.isfinite(y)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(int)))
-    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+    for start, stop in stretches(np.isfinite(x) & np.isfinite(y)):
         points = np.stack([x[start:stop], y[start:stop]], axis=1)
         cv2.polylines(picture, [np.rint(points).astype(np.int32).reshape(-1, 1, 2)], False, colour, 2, cv2.LINE_AA)
 

@@ -10,17 +10,16 @@ import numpy as np
 from donkey_aicc import channels
 from donkey_aicc.alarm.outlook import state_of
 from donkey_aicc.errors import AiccError
-from donkey_aicc.nets.preprocess import IMAGE_SIZE
 from donkey_aicc.replay.run import SCORE_COLUMNS, VECTORS, Run
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.simulator.tracks import make_track
-from donkey_aicc.tubs.drive import make_drive
+from donkey_aicc.tubs.assemble import noted_half_width
 from donkey_aicc.tubs.find_tubs import find_tubs, read_tub
 from donkey_aicc.tubs.home import home_of_tub
 from donkey_aicc.tubs.labels import departed_frames
 from donkey_aicc.tubs.telemetry import Telemetry, read_commands, read_telemetry
 from donkey_aicc.tubs.timeline import ASSUMED_RATE_HZ, read_times
-from donkey_aicc.tubs.tub_contents import Record, TubContents, number, numbers, text
+from donkey_aicc.tubs.tub_contents import Record, TubContents, number, numbers, text, texts
 from donkey_aicc.web.cockpit_exchange import SHOWN
 
 TEXTS = ("mode", "status", "grade", "health", "alarm", "reason", "state", "action", "advice")
@@ -51,7 +50,7 @@ def read_run(path: str | Path) -> Run:
     commands = read_commands(records, telemetry.mode).actions
     columns |= {"steering": commands[:, 0], "throttle": commands[:, 1], "cte": telemetry.cte, "mark": telemetry.marks}
     columns["inject_severity"] = np.where(telemetry.protocol == "", np.nan, telemetry.severity)
-    words = {key: _texts(records, SHOWN[key]) for key in TEXTS} | {"inject_protocol": telemetry.protocol}
+    words = {key: texts(records, SHOWN[key], LONGEST_TEXT) for key in TEXTS} | {"inject_protocol": telemetry.protocol}
     if (words["state"] == "").all():  # recorded where nobody told it
         said = zip(*(words[name].tolist() for name in ("alarm", "health", "action")), strict=True)
         words["state"] = np.array([state_of(*each) for each in said], dtype=str)
@@ -91,10 +90,6 @@ def _any_exists(paths: Sequence[str | None]) -> bool:
     return any(path is not None and os.path.exists(path) for path in paths)
 
 
-def _texts(records: Sequence[Record], channel: str) -> np.ndarray:
-    return np.array([text(record.values.get(channel))[:LONGEST_TEXT] for record in records], dtype=str)
-
-
 def _vectors(records: Sequence[Record], channel: str) -> np.ndarray | None:
     """(N, K) float32 of a channel that holds one list of numbers per record; (N,) if it holds single numbers; None without."""
     values = [record.values.get(channel) for record in records]
@@ -125,24 +120,11 @@ def _shown_time(times_s: np.ndarray, sessions: Sequence[str], step_s: float | No
 
 def _departed(contents: TubContents, records: Sequence[Record], telemetry: Telemetry) -> np.ndarray:
     """Session by session, because the last pilot frame of one is not taken over by the first of the next."""
-    noted = number(contents.metadata.get("lane_half_width"))
     sessions = [record.session for record in records]
     starts = [0, *(row for row in range(1, len(sessions)) if sessions[row] != sessions[row - 1]), len(sessions)]
-    black = np.zeros((1, IMAGE_SIZE, IMAGE_SIZE, 3), np.uint8)
-    found = []
-    for start, stop in zip(starts, starts[1:], strict=False):
-        length = stop - start
-        drive = make_drive(
-            "",
-            "",
-            np.broadcast_to(black, (length, *black.shape[1:])),  # departures need no pictures
-            np.zeros((length, 2), np.float32),
-            cte=telemetry.cte[start:stop],
-            mode=telemetry.mode[start:stop],
-            frame_digests=np.zeros(length, np.uint64),
-        )
-        found.append(departed_frames(drive, telemetry.marks[start:stop], half_width=noted if noted > 0 else None))
-    return np.concatenate(found)
+    half_width, said = noted_half_width(contents), (telemetry.cte, telemetry.mode, telemetry.marks)
+    parts = [[column[start:stop] for column in said] for start, stop in zip(starts, starts[1:], strict=False)]
+    return np.concatenate([departed_frames(*part, half_width=half_width) for part in parts])
 
 
 def _known_horizons(columns: dict[str, np.ndarray]) -> tuple[tuple[int, ...], tuple[str, ...]]:

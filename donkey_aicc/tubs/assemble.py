@@ -106,7 +106,7 @@ def _cut(
     health.findings = contents.findings + telemetry.findings + commands.findings + times.findings
     health.findings += found(LOSS, "time-backwards", f"time runs backwards {backwards} times; cut there", backwards)
     health.findings += _losses(health, commands, frames, live, times.measured, max_gap_s) + odd_pictures(sequences)
-    return AssembledTub(sequences, [telemetry.marks[start:stop] for start, stop in runs], health, _half_width(contents))
+    return AssembledTub(sequences, [telemetry.marks[start:stop] for start, stop in runs], health, noted_half_width(contents))
 
 
 def _held(values: np.ndarray, status: np.ndarray, start: int, stop: int) -> np.ndarray:
@@ -117,7 +117,8 @@ def _held(values: np.ndarray, status: np.ndarray, start: int, stop: int) -> np.n
     return values[start + np.maximum.accumulate(np.where(usable, np.arange(stop - start), 0))]
 
 
-def _half_width(contents: TubContents) -> float | None:
+def noted_half_width(contents: TubContents) -> float | None:
+    """Of the lane, as the recorder wrote it into the tub."""
     noted = number(contents.metadata.get(LANE_HALF_WIDTH))
     return noted if noted > 0 else None
 

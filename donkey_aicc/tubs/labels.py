@@ -179,16 +179,17 @@ def check_half_width(half_width: float | None) -> None:
         raise ConfigError(f"the lane's half width must be a number > 0 in the unit of the recorded cte, got {half_width}")
 
 
-def departed_frames(drive: Drive, marks: np.ndarray, *, half_width: float | None, centre: float = 0.0) -> np.ndarray:
-    """(N,) float32: 1 out of the lane, 0 in it, NaN where nothing tells. What `drive.departed` says already, from a file, counts.
+def departed_frames(
+    cte: np.ndarray, mode: np.ndarray, marks: np.ndarray, *more: np.ndarray, half_width: float | None, centre: float = 0.0
+) -> np.ndarray:
+    """(N,) float32 of the frames of one session: 1 out of the lane, 0 in it, NaN where nothing tells.
 
-    marks: (N,) 1 marked, 0 not, NaN not recorded.
+    marks, more: (N,) 1 marked, 0 not, NaN not recorded; what a file says of departures.
     """
-    said = [drive.departed]
+    said = [marks, *more, _takeovers(mode)]
     if half_width is not None:
-        distance = np.abs(drive.cte.astype(np.float32) - np.float32(centre))
+        distance = np.abs(cte.astype(np.float32) - np.float32(centre))
         said.append(np.where(np.isfinite(distance), distance > np.float32(half_width), np.nan))
-    said += [marks, _takeovers(drive.mode)]
     votes = np.stack([np.asarray(each, dtype=np.float32) for each in said])
     known = np.isfinite(votes).any(axis=0)
     return np.where(known, np.nan_to_num(votes).max(axis=0), np.nan).astype(np.float32)

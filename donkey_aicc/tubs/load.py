@@ -88,7 +88,9 @@ def load_drives(
         done = [
             sequence.with_labels(
                 _label(sequence, marks, source, threshold, cte_centre, label_window_s),
-                departed=departed_frames(sequence, marks, half_width=lane, centre=cte_centre),
+                departed=departed_frames(
+                    sequence.cte, sequence.mode, marks, sequence.departed, half_width=lane, centre=cte_centre
+                ),
             )
             for sequence, marks in zip(sequences, tub.marks, strict=True)
         ]

@@ -56,8 +56,13 @@ def runs_of(drive: Drive, keep: np.ndarray) -> list[Drive]:
     """The stretches of a drive whose frames are kept, each a drive of its own; the drive itself if that is all of it."""
     if keep.all():
         return [drive]
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]]).astype(np.int8)))
-    return [drive.part(int(start), int(stop)) for start, stop in edges.reshape(-1, 2)]
+    return [drive.part(start, stop) for start, stop in stretches(keep)]
+
+
+def stretches(on: np.ndarray) -> list[tuple[int, int]]:
+    """(start, stop) of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def _times_by_session(drives: Sequence[Drive]) -> dict[tuple[str, str], np.ndarray]:
@@ -128,8 +133,7 @@ def _changes(drive: Drive) -> np.ndarray:
 def _long_runs(still: np.ndarray, times_s: np.ndarray) -> np.ndarray:
     """(N,) bool of the frames between which nothing moves for STILL_S; still: (N - 1,)."""
     frames = np.zeros(len(times_s), dtype=bool)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).astype(np.int8))).reshape(-1, 2)
-    for start, stop in edges:  # frames start..stop, both ends included
+    for start, stop in stretches(still):  # frames start..stop, both ends included
         if times_s[stop] - times_s[start] >= STILL_S:
             frames[start : stop + 1] = True
     return frames

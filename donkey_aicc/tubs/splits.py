@@ -34,11 +34,6 @@ class Split:
         sides = {"train": self.train, "calibration": self.calibration, "test": self.test}
         _assert_apart(sides, whole_sessions=self.method.mode == SESSION)
 
-    def ids(self) -> dict[str, list[str]]:
-        """Drive ids per side, for the bundle's manifest."""
-        sides = {"train": self.train, "calibration": self.calibration, "test": self.test}
-        return {side: [sequence.id for sequence in sequences] for side, sequences in sides.items()}
-
 
 def split_sequences(
     sequences: Sequence[Drive],

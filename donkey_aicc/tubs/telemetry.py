@@ -9,7 +9,7 @@ import numpy as np
 
 from donkey_aicc import channels
 from donkey_aicc.tubs.labels import is_pilot_mode
-from donkey_aicc.tubs.tub_contents import LARGEST_INDEX, LOSS, NOTE, Finding, Record, found, number, numbers, text
+from donkey_aicc.tubs.tub_contents import LARGEST_INDEX, LOSS, NOTE, Finding, Record, found, number, numbers, texts
 
 BLIP_LENGTH = 5  # frames: no car is that far from the middle, exactly in it and far again within a quarter of a second
 LARGEST_CTE = 1e6  # in whatever unit: beyond it, it is a damaged number
@@ -32,11 +32,11 @@ class Telemetry:
 def read_telemetry(records: list[Record]) -> Telemetry:
     """Mode, cross-track error, marks and injected anomalies of each record."""
     cte, findings = _clean_cte(records)
-    protocol = _texts(records, channels.INJECT_PROTOCOL)
+    protocol = texts(records, channels.INJECT_PROTOCOL)
     protocol = np.where(np.isin(protocol, ("none", "None", "nominal")), "", protocol)
     severity = _integers(records, channels.INJECT_SEVERITY, unknown=0)
     return Telemetry(
-        mode=_texts(records, channels.MODE),
+        mode=texts(records, channels.MODE),
         cte=cte.astype(np.float32),
         marks=np.where(np.isfinite(marks := numbers(records, channels.UNSAFE_MARK)), marks > 0, np.nan).astype(np.float32),
         protocol=protocol,
@@ -49,10 +49,6 @@ def read_telemetry(records: list[Record]) -> Telemetry:
 def _integers(records: list[Record], key: str, unknown: int) -> np.ndarray:
     values = numbers(records, key)
     return np.where(np.abs(values) < LARGEST_INDEX, values, unknown).astype(np.int64)
-
-
-def _texts(records: list[Record], key: str) -> np.ndarray:
-    return np.array([text(record.values.get(key)) for record in records], dtype=str)
 
 
 def _clean_cte(records: list[Record]) -> tuple[np.ndarray, list[Finding]]:

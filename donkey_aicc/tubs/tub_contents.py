@@ -120,6 +120,11 @@ def text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def texts(records: list[Record], key: str, longest: int | None = None) -> np.ndarray:
+    """(N,) str: `text` of one key in every record."""
+    return np.array([text(record.values.get(key))[:longest] for record in records], dtype=str)
+
+
 def in_index_order(records: Iterable[Record]) -> tuple[list[Record], list[Finding]]:
     """Each index once, ascending. Of two records with one index the later stays: its image replaced the earlier one's."""
     kept: dict[int, Record] = {}

@@ -115,26 +115,30 @@ def six_frames(**extra):
     return make_drive("tub", "a", np.zeros((6, 64, 64, 3), np.uint8), np.zeros((6, 2)), **extra)
 
 
+def departed(drive, marks=NOT_RECORDED, **more):
+    return departed_frames(drive.cte, drive.mode, marks, **more)
+
+
 def test_beyond_the_lane_is_a_departure_and_an_unknown_cte_tells_nothing():
     drive = six_frames(cte=[0.1, -0.3, 0.36, -0.5, np.nan, 0.35])
-    said = departed_frames(drive, NOT_RECORDED, half_width=0.35)
+    said = departed(drive, half_width=0.35)
     np.testing.assert_array_equal(said, [0, 0, 1, 1, np.nan, 0])
 
 
 def test_the_middle_of_the_road_may_lie_beside_zero():
-    said = departed_frames(six_frames(cte=np.full(6, 0.5)), NOT_RECORDED, half_width=0.35, centre=0.5)
+    said = departed(six_frames(cte=np.full(6, 0.5)), half_width=0.35, centre=0.5)
     assert not said.any()
 
 
 def test_marks_and_takeovers_are_departures_by_themselves():
     mode = np.array(["local", "local", "user", "user", "local", "local"])
     marks = np.array([0, 0, 0, 1, 0, 0.0])
-    np.testing.assert_array_equal(departed_frames(six_frames(mode=mode), NOT_RECORDED, half_width=None)[:2], [0, 1])
-    np.testing.assert_array_equal(departed_frames(six_frames(mode=mode), marks, half_width=None), [0, 1, 0, 1, 0, 0])
+    np.testing.assert_array_equal(departed(six_frames(mode=mode), half_width=None)[:2], [0, 1])
+    np.testing.assert_array_equal(departed(six_frames(mode=mode), marks, half_width=None), [0, 1, 0, 1, 0, 0])
 
 
 def test_a_drive_without_anything_to_tell_says_nothing():
-    said = departed_frames(six_frames(mode="local"), NOT_RECORDED, half_width=None)
+    said = departed(six_frames(mode="local"), half_width=None)
     assert np.isnan(said).all()
 
 
