@@ -160,7 +160,7 @@ class AlarmStream:
     def __init__(self, model: AlarmModel, horizons: tuple[int, ...]) -> None:
         self.model, self._horizons = model, horizons
         self._evidence = EvidenceStream(model.scales, horizons, rate_hz=model.signs.rate_hz)
-        self.policy = AlarmPolicy(model.watch, model.danger, model.piece.frames)
+        self.policy = AlarmPolicy(model.watch, model.danger, model.piece.frames, model.signs.rate_hz)
         self._lap: deque[np.ndarray] = deque(maxlen=model.piece.frames)  # signs of the last lap's driving
         self.day = None if model.usual is None else DayWatch(model.usual)
         steps = np.array(model.hazard.horizons if model.hazard is not None else horizons)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from donkey_aicc.alarm.timing import GONE_S, HELD_S, frames_in
 from donkey_aicc.errors import AiccError, ConfigError
 from donkey_aicc.stored import number
 
@@ -120,28 +121,24 @@ class AdaptiveThreshold:
 
 
 NONE, WATCH, DANGER = LEVELS = ("none", "watch", "danger")
-PERSISTENCE = 3  # frames in a row above the threshold: one odd frame is no alarm
-# Frames in a row below it until the evidence counts as gone. The hysteresis is in time alone: a nominal drive may stay just below
-# its threshold from start to end, and a release at a lower one would never come.
-RELEASE_FRAMES = 10
 
 
 class AlarmPolicy:
     """Scores in [0, inf) -> none, watch or danger.
 
-    A level begins when the score has been above its threshold for PERSISTENCE frames in a row, and ends when it has not been for
-    RELEASE_FRAMES in a row. `stretch`: frames of a nominal piece, after which the promise counts anew.
+    A level begins when the score has been above its threshold for HELD_S, and ends when it has not been for GONE_S. `stretch`:
+    frames of a nominal piece, after which the promise counts anew.
     """
 
-    def __init__(self, watch: Threshold, danger: Threshold, stretch: int) -> None:
+    def __init__(self, watch: Threshold, danger: Threshold, stretch: int, rate_hz: float = 20.0) -> None:
         self._thresholds = {WATCH: AdaptiveThreshold(watch), DANGER: AdaptiveThreshold(danger)}
-        self._stretch = stretch
+        self._stretch, self._held, self._gone = stretch, frames_in(HELD_S, rate_hz), frames_in(GONE_S, rate_hz)
         self._quiet_frames = 0
         self.reset()
 
     def reset(self) -> None:
         """A new sequence: no level, but what the driver said stays."""
-        self._recent: deque[float] = deque(maxlen=PERSISTENCE)
+        self._recent: deque[float] = deque(maxlen=self._held)
         self._calm = dict.fromkeys(self._thresholds, 0)
         self._on = dict.fromkeys(self._thresholds, False)
 
@@ -164,13 +161,13 @@ class AlarmPolicy:
     def step(self, score: float) -> str:
         """The next frame's score; an unknown one counts as 0."""
         self._recent.append(score if score == score else 0.0)
-        held = min(self._recent) if len(self._recent) == PERSISTENCE else 0.0
+        held = min(self._recent) if len(self._recent) == self._held else 0.0
         for level, threshold in self._thresholds.items():
             if held > threshold.value:
                 self._on[level], self._calm[level] = True, 0
                 continue
             self._calm[level] = self._calm[level] + 1 if self._recent[-1] <= threshold.value else 0
-            if self._calm[level] >= RELEASE_FRAMES:
+            if self._calm[level] >= self._gone:
                 self._on[level] = False
         self._count_stretch()
         return self.level

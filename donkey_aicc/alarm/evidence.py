@@ -35,7 +35,7 @@ class EvidenceStream:
         self._scales, self._lanes = scales, lanes
         self._window = frames_in(WINDOW_S, rate_hz)
         self._near = np.array([step <= max(NEAR_STEPS, min(horizons)) for step in horizons])
-        self.today = Today(scales, lanes)
+        self.today = Today(scales, lanes, rate_hz)
         self.reset()
 
     def reset(self) -> None:

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from donkey_aicc.alarm.alarm_model import AlarmModel, Checked
-from donkey_aicc.alarm.alarm_policy import PERSISTENCE
 from donkey_aicc.alarm.evidence import Evidence, EvidenceStream
 from donkey_aicc.alarm.pieces import Piece, independent_pieces, piece_numbers
 from donkey_aicc.alarm.sign_scales import SignScales
 from donkey_aicc.alarm.signs import SignSettings, lanes_of, table_signs
-from donkey_aicc.alarm.timing import WINDOW_S, frames_in
+from donkey_aicc.alarm.timing import HELD_S, WINDOW_S, frames_in
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import ScoreStatistics
 from donkey_aicc.tubs.labels import departure_within
@@ -46,11 +45,12 @@ def table_evidence(table: ScoreTable, statistics: ScoreStatistics, settings: Sig
     return TableEvidence(Evidence(*parts), departs)
 
 
-def persistent(score: np.ndarray) -> np.ndarray:
-    """(N,) of one drive -> (N,): the least of the last PERSISTENCE frames, which is what a threshold is compared with."""
+def persistent(score: np.ndarray, rate_hz: float = 20.0) -> np.ndarray:
+    """(N,) of one drive -> (N,): the least of the last HELD_S, which is what a threshold is compared with."""
+    frames = frames_in(HELD_S, rate_hz)
     held = np.zeros_like(score)
-    for row in range(PERSISTENCE - 1, len(score)):
-        held[row] = score[row - PERSISTENCE + 1 : row + 1].min()
+    for row in range(frames - 1, len(score)):
+        held[row] = score[row - frames + 1 : row + 1].min()
     return held
 
 
@@ -62,7 +62,7 @@ def piece_maxima(table: ScoreTable, score: np.ndarray, departs: np.ndarray, piec
         own = np.flatnonzero(table.sequence == name)
         for out in np.flatnonzero(table.departed[own] == 1.0):  # and as long as the signs still remember it
             near[own[out : out + remembered]] = True
-        held[own] = persistent(np.where(near[own], 0.0, score[own]))
+        held[own] = persistent(np.where(near[own], 0.0, score[own]), piece.rate_hz)
     pieces = piece_numbers(table, piece.frames)
     largest = np.zeros(int(pieces.max(initial=-1)) + 1)
     np.maximum.at(largest, pieces, held)

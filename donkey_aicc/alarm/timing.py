@@ -13,12 +13,17 @@ STANDS_S = 0.5  # without throttle: the next start is a standing one
 WELL_S = 0.5  # of unbroken sight until the monitor counts as well (again): by then every fast sign has its window
 WAIT_S = 3.0  # for the first sight of a drive: cameras and the scorer's thread need a second; later it is a fault
 
-# What is different from nominal? (signs.py, response.py, evidence.py)
+# What is different from nominal? (signs.py, response.py, evidence.py, today.py, alarm_policy.py)
 WINDOW_S = 0.5  # of the fast signs' means: twice as long, an alarm comes later and ends later, and is no surer
 MOVING_S = 2.0  # with throttle until a picture that hardly moves is strange: a standing start takes that long
 ANSWERS_S = 0.5  # with throttle until the picture's answer to the steering is judged: the fit knows how a start goes
 STEERING_S = 0.5  # of commands that the turning of the picture may follow: servo, car and camera are late by less
 SHORT_S, MIDDLE_S, LONG_S = 0.2, 0.5, 1.0  # windows of that answer: the short one is first, the long one sees the smallest
+FOLLOW_S = 60.0  # in which the nominal follows the day: a cloud is followed, a lamp that fails is not
+HELD_S = 0.15  # above a threshold until a level begins: one odd frame is no alarm
+# Below it until the evidence counts as gone. The hysteresis is in time alone: a nominal drive may stay just below its threshold
+# from start to end, and a release at a lower one would never come.
+GONE_S = 0.5
 BEFORE_S = (1.0, 3.0)  # a departure: where its hazard must have shown itself
 
 STILL_S = 0.12  # a braked car whose picture has not changed for so long stands: two pictures of 20 Hz

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from donkey_aicc.alarm.signs import PICTURE, SIGN_NAMES, SIGNS
+from donkey_aicc.alarm.timing import FOLLOW_S
 
 if TYPE_CHECKING:
     from donkey_aicc.alarm.sign_scales import SignScales
 
-FOLLOW_FRAMES = 1200.0  # a minute at 20 Hz: a cloud is followed, a lamp that fails is not
 CALM = 1.0  # of the nominal extreme: what goes beyond it is not learnt
 LEAST_OF_A_LAP = 0.5  # must be known before a lap can be taken as today's
 DAY = np.array([sign.day for sign in SIGNS])
@@ -45,13 +45,13 @@ class Recentred:
 class Today:
     """The shift (L, S) of L lanes; it outlasts gaps in a drive."""
 
-    def __init__(self, scales: "SignScales", lanes: int = 1) -> None:
-        self._scales = scales
+    def __init__(self, scales: "SignScales", lanes: int = 1, rate_hz: float = 20.0) -> None:
+        self._scales, self._follow = scales, FOLLOW_S * rate_hz
         self.shift = np.zeros((lanes, len(SIGNS)))
 
     def follow(self, away: np.ndarray, strangeness: np.ndarray) -> None:
         """away: (L, S) of this frame from the middle, with the shift as it was; strangeness: (L,) of it."""
-        step = np.clip(away, -self._scales.below, self._scales.above) / FOLLOW_FRAMES
+        step = np.clip(away, -self._scales.below, self._scales.above) / self._follow
         step = np.where(np.isfinite(step) & (strangeness <= CALM)[:, None], step, 0.0)
         self.shift = bounded(self.shift + step)
 

@@ -65,7 +65,7 @@ def _alarm(model: AlarmModel, table: ScoreTable, evidence: TableEvidence, rate_h
             continue
         departures += 1
         first = max(0, out[0] - WARNING_FRAMES)
-        raised = np.flatnonzero(persistent(score[own])[first : out[0]] > model.danger.value)
+        raised = np.flatnonzero(persistent(score[own], model.signs.rate_hz)[first : out[0]] > model.danger.value)
         if len(raised):
             leads.append((out[0] - first - raised[0]) / rate_hz)
     return {

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from donkey_aicc.alarm.alarm_policy import PERSISTENCE
+from donkey_aicc.alarm.timing import HELD_S, frames_in
 from studies.governor.own_faults import CLASSES, OWN_FAULTS
 from studies.governor.rivals import OFF, OURS
 from studies.governor.table import RATE_HZ, Drive, time_lost
 
 BRAKE_M = 0.2  # of a stop from the usual speed (tests/alarm/test_brake.py)
+HELD = frames_in(HELD_S, RATE_HZ)  # above the threshold until a level begins
 ALL = "all"
 
 
@@ -57,7 +58,7 @@ def _too_near(off: Drive) -> bool:
     left, begin = off["outcome"]["left_lane_at"], off["case"]["begin"]
     path = np.array(off["path"][begin : begin + left + 1])
     steps = np.hypot(*np.diff(path, axis=0).T)
-    return bool(steps.sum() < BRAKE_M + PERSISTENCE * steps[: PERSISTENCE + 1].mean())
+    return bool(steps.sum() < BRAKE_M + HELD * steps[: HELD + 1].mean())
 
 
 def class_markdown(drives: Sequence[Drive]) -> str:

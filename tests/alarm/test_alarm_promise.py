@@ -73,6 +73,15 @@ def test_one_odd_frame_is_no_alarm_and_three_are():
     assert levels(policy(), [9.0, 9.0, 9.0, 1.5])[1:] == ["none", "danger", "danger"]
 
 
+@pytest.mark.parametrize("rate_hz", [10.0, 20.0, 30.0, 60.0])
+def test_it_begins_and_ends_after_the_same_time_at_every_rate(rate_hz):
+    second = round(rate_hz)
+    alarm = AlarmPolicy(Threshold(1.0, 0.2, 4, 0.2), Threshold(2.0, 0.1, 9, 0.1), 1000, rate_hz)
+    seen = levels(alarm, [9.0] * second + [0.0] * second)
+    assert seen.index("danger") + 1 == pytest.approx(0.15 * rate_hz, abs=0.5)
+    assert seen[second:].index("none") + 1 == pytest.approx(0.5 * rate_hz, abs=0.5)
+
+
 def test_it_ends_when_the_score_has_stayed_below():
     alarm = policy()
     levels(alarm, [3.0] * 3)

@@ -94,7 +94,7 @@ def test_a_calibration_knows_its_days_and_a_dim_one_is_told_from_them(fitted):
     assert "at most 1 of 100 drives" in "\n".join(model.statements())
     assert AlarmModel.from_json(model.to_json()).usual == model.usual
     assert not say(fitted, alarm_table(np.random.default_rng(5), 8, drive_spread=0.1)).unlike
-    assert say(fitted, alarm_table(np.random.default_rng(6), 8, dark=(0, 300), drive_spread=0.1)).unlike
+    assert say(fitted, alarm_table(np.random.default_rng(6), 16, dark=(0, 300), drive_spread=0.1)).unlike
 
 
 def test_few_drives_make_no_watch(fitted):
