@@ -200,13 +200,15 @@ class ScoreStatistics:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "ScoreStatistics":
         try:
-            parts: dict[str, Any] = {name: None if stored[name] is None else load(stored[name]) for name, load in _PARTS.items()}
+            optional = {name for name in _PARTS if stored[name] is None} - set(_ALWAYS)
+            parts: dict[str, Any] = {name: None if name in optional else load(stored[name]) for name, load in _PARTS.items()}
             parts["own"] = {name: _PARTS["spread"](scale) for name, scale in stored.get("own", {}).items()}
             return cls(regularisation=float(stored["regularisation"]), rows=int(stored["rows"]), **parts)
         except DAMAGE as error:
             raise AiccError(f"score statistics are damaged or of another version: {error!r}") from error
 
 
+_ALWAYS = ("rho_raw", "log_rho", "dynamics", "dynamics_held_out")
 _PARTS: dict[str, Any] = {
     "rho_raw": lambda stored: Normaliser(float(stored["mu"]), float(stored["sigma"])),
     "log_rho": MahalanobisScore.from_json,

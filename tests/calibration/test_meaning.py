@@ -54,6 +54,8 @@ def changed(stored: dict, path: str, value) -> dict:
         ("statistics.dynamics.scale", [1e6] * 12, "mean and scale must be those of the nominal rows"),
         ("statistics.dynamics.inverse", [[0.0] * 12 for _ in range(12)], "must see every direction"),
         ("statistics", None, "need statistics, got none"),
+        ("statistics.log_rho", None, "score statistics are damaged"),
+        ("statistics.dynamics_held_out", None, "score statistics are damaged"),
         ("parameters.temperatures", {"1": 0.1, "5": 0.1}, "how sure it is must be at most 0.15 above the truth"),
         ("settings.grade", "light", "was fitted at grade light"),
         ("alarm.watch.value", 5000.0, "threshold must be a number in"),

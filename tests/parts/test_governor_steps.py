@@ -39,7 +39,7 @@ def check_steps(brake, count, seed):
             governor.shutdown()
             seen = stopped = False
         elif events[tick] < 0.05 and governor.confirm():
-            assert stopped
+            assert stopped or governor.mode == "advise"  # which only says that it would
             stopped = False
         sent, action = governor.run(**given)
         meant, by_user = drive_command(given["throttle"]), given["mode"] is None or given["mode"] in USER_MODES
