@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     if calibrator.alarm is None or calibrator.alarm.hazard is None:
         raise AiccError(f"{args.bundle} has no hazard; make one with: donkey-aicc calibrate --driven TUBS")
     known, rate_hz = bundle.manifest, calibrator.alarm.signs.rate_hz
-    labels = {"tau": known.tau, "cte_centre": known.cte_centre, "lane_half_width": known.lane_half_width}
+    labels: dict[str, Any] = {"tau": known.tau, "cte_centre": known.cte_centre, "lane_half_width": known.lane_half_width}
 
     told = []
     for tubs, title, driving_only in ((args.nominal, "nominal drives", True), (args.faults, "drives under faults", False)):
