@@ -198,9 +198,10 @@ def brake_of(car: Assembly) -> "BrakeSettings":
         if config.governor == "stop":
             car.said.append("a STOP ONLY COASTS, because this car's brake was never tried: donkey-aicc brake-test")
         return COASTS
-    if config.brake_throttle == 0.0 and config.governor == "stop":
-        car.said.append("a stop coasts: AICC_BRAKE_THROTTLE is 0")
-    return BrakeSettings(config.brake_throttle, config.brake_s, config.brake_lag_s, config.brake_kind)
+    found = BrakeSettings(config.brake_throttle, config.brake_s, config.brake_lag_s, config.brake_kind)
+    if not found.brakes and config.governor == "stop":
+        car.said.append(f"a stop coasts: AICC_BRAKE_{'THROTTLE' if config.brake_throttle == 0.0 else 'S'} is 0")
+    return found
 
 
 def speed_channel(V: Any) -> str:

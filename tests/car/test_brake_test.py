@@ -1,9 +1,14 @@
 """`donkey-aicc brake-test`: what it finds on the simulated car with each kind of speed controller, measured and by asking."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
-from donkey_aicc.alarm.brake import SIMULATED
+from donkey_aicc.alarm.brake import COASTS, SIMULATED, BrakeSettings
+from donkey_aicc.car.assembly import Assembly
 from donkey_aicc.car.config import AiccConfig
+from donkey_aicc.car.monitor_wiring import brake_of, speed_channel
 from donkey_aicc.car.settings_file import set_keys
 from donkey_aicc.car.try_brake import BrakeTest
 from donkey_aicc.cli import main
@@ -93,3 +98,24 @@ def test_a_file_that_would_no_longer_be_python_is_left_alone(tmp_path):
     with pytest.raises(AiccError, match="Nothing was written"):
         set_keys(file, {"AICC_BRAKE_S": 0.2})
     assert file.read_text() == "A = (\n"
+
+
+def assembly(outputs=(), **settings):
+    vehicle = SimpleNamespace(parts=[{"part": None, "outputs": list(outputs)}])
+    return Assembly(vehicle, SimpleNamespace(), AiccConfig(governor="stop", **settings))
+
+
+def test_a_car_whose_brake_was_never_tried_coasts_and_says_so_and_the_simulated_one_brakes():
+    real, tried, without = assembly(), assembly(brake_throttle=-0.5, brake_s=0.4), assembly(brake_throttle=0.0)
+    assert brake_of(real) == COASTS and "STOP ONLY COASTS" in real.said[0] and "brake-test" in real.said[0]
+    assert brake_of(tried) == BrakeSettings(-0.5, 0.4) and tried.said == []
+    assert not brake_of(without).brakes and without.said == ["a stop coasts: AICC_BRAKE_THROTTLE is 0"]
+    assert brake_of(assembly(sim=True, sim_esc="double_tap")) == replace(SIMULATED, kind="double_tap")
+    half = assembly(brake_throttle=-0.5)
+    assert not brake_of(half).brakes and "AICC_BRAKE_S is 0" in half.said[0]
+
+
+def test_the_speed_comes_from_where_it_is_measured():
+    assert speed_channel(assembly(["enc/distance", "enc/speed", "pos/x"]).V) == "enc/speed"
+    assert speed_channel(assembly(["cam/image_array", "pos/speed"]).V) == "pos/speed"
+    assert speed_channel(assembly().V) == "pos/speed", "which nobody writes: None"
