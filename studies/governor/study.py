@@ -44,6 +44,7 @@ PRESETS = {
     "full": GovernorPreset((1, 2, 3, 4, 5), 10, 50, GOVERNORS),
     "small": GovernorPreset((3, 5), 2, 4, GOVERNORS),
     "pair": GovernorPreset((1, 2, 3, 4, 5), 10, 50, (OFF, OURS)),  # the full size, only with and without
+    "severe": GovernorPreset((3, 4, 5), 4, 4, (OFF, OURS)),  # the headline, smaller
     OWN: GovernorPreset((SEVERITY,), 4, 4, (OFF, OURS), frames=120, faults=tuple(OWN_FAULTS)),  # five classes of faults
     "tiny": GovernorPreset((5,), 1, 1, (OFF, OURS), frames=10, nominal_frames=140),  # for tests
 }

@@ -120,7 +120,7 @@ def test_a_drive_that_forked_is_the_drive_of_one_governor_alone(bundle_path):
     ours = drive_all(bundle_path, {OURS: None})["dark", OURS]
     bundle = Bundle.load(bundle_path)
     car, world = GovernedCar(bundle, load_calibrator(bundle), {OURS: None}), world_at_start("loop", 1)
-    path = []
+    car.speed_of, path = (lambda: world.vehicle.speed), []
 
     def fault(episode):
         return make_fault("dark", 5, rate_hz=world.rate_hz, seed=1, episode=episode)
