@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--preset",
         default="full",
-        help="full (default), small, pair (only with and without), severe (the same, severities 3-5), own (faults that nothing was fitted on) or tiny",
+        help="full (default), small, pair, severe, own (studies/governor/study.py) or tiny",
     )
     parser.add_argument("--tracks", nargs="+", default=[], metavar="TRACK", help="these instead of the four")
     parser.add_argument("--seeds", type=int, metavar="N", help="drives under each fault instead of the preset's")
