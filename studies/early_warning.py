@@ -10,11 +10,11 @@ from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.catalogue import OURS, make_calibrator
 from donkey_aicc.calibration.pool import Pool
 from donkey_aicc.errors import AiccError, ConfigError
-from donkey_aicc.evaluation.alarm_metrics import LeadTimes, lead_times
 from donkey_aicc.evaluation.summary import FACT, Statement
 from donkey_aicc.evaluation.tables import HIGHER, LOWER, Column, Row, Table, Value, rounded
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.scoring.statistics import Scores, ScoreStatistics
+from studies.lead_times import LeadTimes, lead_times
 
 ALLOWED_PER_LAP = 1.0
 WARNING_METHODS = ("none", "temperature", "dac", OURS)

@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 
 from donkey_aicc.errors import AiccError
-from donkey_aicc.evaluation.alarm_metrics import lead_times
 from donkey_aicc.evaluation.input_checks import calibration_splits
 from donkey_aicc.evaluation.metrics import Measured, ece_top_label, horizon_average, per_horizon
 from donkey_aicc.evaluation.resampling import wilcoxon
 from donkey_aicc.evaluation.score_quality import OOD_ROWS, ood_auroc
 from donkey_aicc.scoring.score_table import HORIZONS
 from donkey_aicc.scoring.statistics import ScoreStatistics
+from studies.lead_times import lead_times
 from tests.evaluation.plain_bootstrap import bootstrap_interval
 from tests.synthetic_scores import synthetic_table
 
