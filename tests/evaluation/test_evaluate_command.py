@@ -229,7 +229,7 @@ def test_predictor_score_and_calibrator_of_ones_own_from_tubs_to_the_report(worl
     few = partial(augmented_drives.build_augmented, severities=(3, 5), ladder_frames=10)
     monkeypatch.setattr(augmented_drives, "build_augmented", few)
     common = ["--bundle", str(own), "--cache-dir", str(tmp_path / "cache"), "--workers", "1"]
-    assert main(["calibrate", "--data", str(world / "nominal"), "--samples", "2", "--scores", "glare", *common]) == 0
+    assert main(["calibrate", "--data", str(world / "nominal"), "--grade", "light", "--scores", "glare", *common]) == 0
     fitted = load_calibrator(Bundle.load(own))
     assert fitted.settings.own == ("glare",) and "glare" in fitted.weights and fitted.name == f"{DEFAULT_METHOD}+glare"
     assert fitted.statistics.own["glare"].sigma > 0.0
