@@ -88,6 +88,7 @@ PRESETS = {
         training=("vae.epochs=4", "vae.frames=6000", "dynamics.epochs=1", "dynamics.windows=32", "safety.epochs=3"),
         further=("vae.epochs=1", "vae.frames=2500", "vae.lr=0.001", "dynamics.lr=0.0001"),
         scoring=ScoreSettings().at_grade(LIGHT),
+        batch=BatchSettings(),
         other_nets=False,
     ),
     "tiny": replace(
