@@ -84,7 +84,8 @@ PRESETS = {
     "light": replace(
         _QUICK,
         name="light",
-        nominal={"train": (32, (300, 300)), "calibration": (12, (400, 400)), "test": (12, (400, 400))},
+        nominal={"train": (16, (300, 300)), "calibration": (12, (400, 400)), "test": (8, (400, 400))},
+        runs=_everywhere(1),
         training=("vae.epochs=4", "vae.frames=6000", "dynamics.epochs=1", "dynamics.windows=32", "safety.epochs=3"),
         further=("vae.epochs=1", "vae.frames=2500", "vae.lr=0.001", "dynamics.lr=0.0001"),
         scoring=ScoreSettings().at_grade(LIGHT),
