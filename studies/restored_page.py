@@ -13,8 +13,8 @@ INTRODUCTION = """## The restored view and hindsight
 
 AICC-R ([what it is](calibrators.md#aicc-r)) beside every other row on the same frames, fitted once on all calibration drives;
 intervals over whole drives. `python -m studies restored` makes these tables; the size of the experiment stands above each.
-The idea was found on `loop`, on drives of other seeds; only the other tracks are new to it. [The log](../studies/log.md) says which
-of them were not run.
+The idea was found on `loop`, on drives of other seeds; only the other tracks are new to it. [The log](../studies/log.md) says
+which of them were not run.
 
 """
 
