@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from donkey_aicc.tubs.drive import Drive
 
 SCORES_FOLDER = "scores"  # below the report's folder
+ENOUGH_SESSIONS = 4  # of tubs that the bundle does not know; fewer are cut
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bundle", required=True, metavar="BUNDLE", help="trained and calibrated models")
-    parser.add_argument("--nominal", nargs="+", metavar="TUB", help="the nominal tubs the bundle was trained on")
+    parser.add_argument(
+        "--nominal", nargs="+", metavar="TUB", help="the nominal tubs the bundle was trained on, or others of your own"
+    )
     parser.add_argument(
         "--ood", nargs="+", metavar="NAME=TUB", help="tubs driven under each protocol, such as dark=data/dark blur=data/blur"
     )
@@ -102,19 +105,19 @@ def _drives(args: argparse.Namespace, bundle: "Bundle") -> "tuple[list[Drive], l
     from donkey_aicc.calibration.calibrating import calibration_drives
     from donkey_aicc.evaluation.input_checks import as_protocol, check_drives, protocol_paths
     from donkey_aicc.tubs.load import load_drives
-    from donkey_aicc.tubs.split_units import BLOCK, GUARD_S, SplitMethod
+    from donkey_aicc.tubs.split_units import BLOCK, GUARD_S, SESSION, SplitMethod
     from donkey_aicc.tubs.splits import carve_validation, drives_by_id
 
     paths = protocol_paths(args.nominal, args.ood)
     options = bundle_labels(args, bundle.manifest) | {"cache_dir": args.cache_dir}
     nominal = load_drives(args.nominal, **options).drives
-    if drives_by_id(nominal, bundle.manifest.split.get("calibration", []), bundle.manifest.data.get("split", {})):
+    its_own = [name for side in bundle.manifest.split.values() for name in side]  # training, too: those test nothing
+    if set(drives_by_id(nominal, its_own, bundle.manifest.data.get("split", {}))) & set(its_own):
         calibration, test = (calibration_drives(bundle, nominal, side) for side in ("calibration", "test"))
     else:  # somebody's own tubs, which the bundle has never seen
-        calibration, test, _ = carve_validation(nominal, args.seed, 0.5, SplitMethod(BLOCK, GUARD_S))
-        print(
-            "note: none of the bundle's own drives is among these: half of each long drive fits the calibrators, half tests them"
-        )
+        many = len({(drive.tub, drive.session) for drive in nominal}) >= ENOUGH_SESSIONS
+        calibration, test, _ = carve_validation(nominal, args.seed, 0.5, SplitMethod(SESSION if many else BLOCK, GUARD_S))
+        print("note: the bundle's own drives are not among these: half of them fit the calibrators, the other half tests them")
     ood = {name: as_protocol(load_drives(tubs, **options).drives, name) for name, tubs in paths.items()}
     notes = check_drives(
         nominal,

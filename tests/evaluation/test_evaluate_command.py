@@ -17,7 +17,8 @@ from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.calibration.calibrating import fit_calibrator
 from donkey_aicc.calibration.calibrator_file import load_calibrator, save_calibrator
 from donkey_aicc.calibration.catalogue import DEFAULT_METHOD, register_calibrator
-from donkey_aicc.cli import main
+from donkey_aicc.cli import build_parser, main
+from donkey_aicc.commands.evaluate import _drives
 from donkey_aicc.nets.bundle import Bundle
 from donkey_aicc.nets.camera_nets import VAE, SafetyCNN
 from donkey_aicc.nets.dynamics import LatentDynamics
@@ -143,6 +144,17 @@ def test_from_tubs_to_a_report_with_its_scores_beside_it(world, tmp_path, capsys
         "scores",
     }
     assert len(ScoreTable.load(tmp_path / "report" / "scores" / "test.npz")) == 2 * FRAMES
+
+
+def test_tubs_that_the_bundle_has_never_seen_are_halved(world, capsys):
+    for number in range(4):
+        write_tub(world / "own" / f"tub_{number}", 20 + number)
+    bundle = Bundle.load(world / "bundle")
+    args = build_parser("evaluate").parse_args(arguments(world, world / "unused", "--nominal", str(world / "own")))
+    calibration, test, ood = _drives(args, bundle)
+    assert len(calibration) == len(test) == 2 and set(ood) == {"dark", "blur"}
+    assert not {drive.id for drive in calibration} & {drive.id for drive in test}
+    assert "the bundle's own drives are not among these" in capsys.readouterr().out
 
 
 def test_what_calibrate_scored_is_not_scored_again(world, tmp_path, capsys, monkeypatch):
