@@ -13,4 +13,4 @@ class _Old(gymnasium.Wrapper):
 
 
 def make(name, conf):
-    return _Old(gymnasium.make(name, conf=conf, disable_env_checker=True, order_enforce=False).unwrapped)
+    return _Old(gymnasium.make(name, conf=conf, disable_env_checker=True).unwrapped)
