@@ -10,7 +10,7 @@ from donkey_aicc.alarm.timing import WINDOW_S, frames_in
 from donkey_aicc.alarm.today import Today
 from donkey_aicc.scoring.frame_stats import Ring
 
-NEAR_STEPS = 10  # horizons up to here are near
+UNSAFE_NEAR_STEPS = 10  # horizons up to here are near
 # What the hazard looks at, all >= 0 and larger when worse.
 PREDICTED = ("unsafe_near", "unsafe_far", "tta_spread")
 STRANGENESS = "strangeness"  # the largest of the signs: what is new in kind leaves the lane as often as what was seen
@@ -34,7 +34,7 @@ class EvidenceStream:
     def __init__(self, scales: SignScales, horizons: tuple[int, ...], lanes: int = 1, rate_hz: float = 20.0) -> None:
         self._scales, self._lanes = scales, lanes
         self._window = frames_in(WINDOW_S, rate_hz)
-        self._near = np.array([step <= max(NEAR_STEPS, min(horizons)) for step in horizons])
+        self._near = np.array([step <= max(UNSAFE_NEAR_STEPS, min(horizons)) for step in horizons])
         self.today = Today(scales, lanes, rate_hz)
         self.reset()
 
