@@ -108,6 +108,9 @@ def take_gif(browser, address, file):
             inject(tab, GIF_FAULT)
         drive_on(tab, seconds)
         frames.append(Image.open(io.BytesIO(tab.page.screenshot())).convert("RGB"))
+    press(tab, "#stop")
+    tab.page.select_option("#governor", "off")
+    tab.page.wait_for_timeout(500)
     tab.close()
     small = [
         frame.resize((GIF_WIDTH, round(frame.height * GIF_WIDTH / frame.width)), Image.Resampling.LANCZOS) for frame in frames

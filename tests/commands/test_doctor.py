@@ -54,6 +54,13 @@ def test_the_settings_of_the_car_are_looked_at(car, capsys):
     assert code == 0 and "0.001 loops a second" in checks["car"]["found"]
     assert "learning mode" in checks["bundle"]["found"] and checks["camera"]["found"] == "the simulator's"
     assert str(car) in checks["tub folder"]["found"]
+    assert checks["manage.py"]["found"] == "holds our lines"
+    (car / "manage.py").write_text("import nowhere_at_all\n")
+    code, _, checks = report(capsys, "--car", car)
+    assert code == 1 and "does not call the monitor" in checks["manage.py"]["found"]
+    assert (
+        "donkey-aicc install" in checks["manage.py"]["advice"] and "pip install nowhere_at_all" in checks["manage.py"]["advice"]
+    )
 
 
 @pytest.mark.parametrize(
