@@ -26,7 +26,7 @@ from donkey_aicc.simulator.tracks import make_track
 SCHEDULE = "dark:2@10s-18s,blur:4@29s-37s,bias:3@48s-56s,latency:3@67s-75s"
 LAPS = 5
 SETTINGS = '\nAICC_BUNDLE = "reference"\n'
-FAULT, FAULT_AT_S, PAIR_LOOPS = "latency:5", 9, 300  # of the drive that the governor saves
+FAULT, FAULT_AT_S, PAIR_LOOPS = "latency:5", 10, 300  # of the drive that the governor saves
 
 
 def show(
