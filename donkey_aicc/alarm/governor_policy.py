@@ -20,7 +20,7 @@ WAITING = "waiting"  # the monitor has seen nothing yet in this drive
 
 CRAWL_SHARE = 0.6  # of the usual throttle of nominal drives: slow enough to stay, fast enough not to stand
 # Times `stop_hazard`, which is what a stop that coasts needs. Out of a crawl a brake takes a tenth of a metre: the crawl may be
-# tried for longer. On driven faults of D_aug 1 to 3 leave the same cars, 1 stops five that would have stayed, 3 stops two.
+# tried for longer. On driven faults of D_aug 1 to 3 leave the same cars; from 4 on more leave (studies/log.md).
 TRY_CRAWL = 3.0
 _FREE, _CRAWL, _HALT = range(3)
 _ROUNDING_S = 1e-6  # of differences of seconds
