@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         if tubs:
             drives = load_drives(tubs, cache_dir=args.cache_dir, driving_only=driving_only, **labels).drives
             table = score_once(bundle, drives, settings=calibrator.settings, title=f"scoring {title}", cache_dir=args.cache_dir)
-            told += told_drives(table, calibrator, rate_hz)
+            told += told_drives(table, calibrator, rate_hz, under_faults=not driving_only)
     if not told:
         raise AiccError("give --nominal TUBS, --faults TUBS or both")
     rows = {

@@ -44,8 +44,9 @@ class ToldDrive:
     reason: str  # that the alarm gave longest; '' if it was silent
 
 
-def told_drives(table: ScoreTable, calibrator: Calibrator, rate_hz: float) -> list[ToldDrive]:
-    """Every sequence of a scored table, by the code of the car."""
+def told_drives(table: ScoreTable, calibrator: Calibrator, rate_hz: float, *, under_faults: bool) -> list[ToldDrive]:
+    """Every sequence of a scored table, by the code of the car. under_faults: one without a fault is the rest of a drive that was
+    put back on the lane, and counts as none."""
     numbers, words = alarm_again(table, calibrator)
     near = int(np.argmin(np.abs(table.horizons - HORIZON_S * rate_hz)))
     step, found = int(table.horizons[near]), []
@@ -53,8 +54,8 @@ def told_drives(table: ScoreTable, calibrator: Calibrator, rate_hz: float) -> li
         own = np.flatnonzero(table.sequence == name)
         under = np.flatnonzero(table.severity[own] > 0)
         first = int(under[0]) if len(under) else 0
-        if not len(under) and (table.protocol[own] != "").any():
-            continue  # what is left of a drive that was put back
+        if under_faults and not len(under):
+            continue
         own = own[first:]
         out = np.flatnonzero(table.departed[own] == 1.0)
         left = int(out[0]) if len(out) else -1
