@@ -34,11 +34,11 @@ TEXTS = {
     HAZARD: ("the car is about to leave its lane", ""),
 }
 TEXTS |= dict.fromkeys(("pull", "pull_long"), TEXTS["pull_short"])
-KINDS = ("picture", "timing", "steering", "picture moves", "scores", "lane")  # what a reason is about
+KINDS = ("picture", "timing", "steering", "steering or timing", "picture moves", "scores", "lane")  # what a reason is about
 _KIND_OF = {"motion": "picture moves", "repeated": "timing", "late": "timing", HAZARD: "lane"}
 _KIND_OF |= dict.fromkeys(("jerk", "pull_short", "pull", "pull_long", "gain", "control"), "steering")
 _KIND_OF |= dict.fromkeys(("log_rho", "latent"), "scores")
-ANSWER_TEXT = "the car does not turn as it is steered"
+ANSWER_TEXT = "something is wrong with the steering or the timing: the picture does not follow it"
 REVERSED = "the picture turns against the steering: it is reversed, or the picture mirrored"
 MAY_LEAVE = "the car may leave its lane"
 _NAMING = [SIGN_NAMES.index(name) for name in ("light", "contrast", "sharpness", "colour")]  # of the picture
@@ -76,8 +76,8 @@ def reason(deviations: np.ndarray, signs: np.ndarray, scales: SignScales, hazard
 
 def kind_of(text: str) -> str:
     """Which of KINDS a reason is about."""
-    if text == MAY_LEAVE:
-        return "lane"
+    if text in (MAY_LEAVE, ANSWER_TEXT):
+        return "lane" if text == MAY_LEAVE else "steering or timing"
     for name, texts in TEXTS.items():
         if any(each and text.startswith(each) for each in texts):
             return _KIND_OF.get(name, "picture")

@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.scoring.settings import LIGHT
     from donkey_aicc.tubs.load import load_drives
-    from studies.governor.dial import number_row, number_table, reason_table, told_drives
+    from studies.governor.dial import conditions, number_row, number_table, reason_table, told_drives
 
     bundle = Bundle.load(args.bundle)
     calibrator = load_calibrator(bundle, LIGHT)
@@ -38,10 +38,7 @@ def run(args: argparse.Namespace) -> int:
             told += told_drives(table, calibrator, rate_hz, under_faults=not driving_only)
     if not told:
         raise AiccError("give --nominal TUBS, --faults TUBS or both")
-    rows = {
-        fault or "nominal": number_row([one for one in told if one.fault == fault], rate_hz)
-        for fault in dict.fromkeys(one.fault for one in told)
-    }
+    rows = {name: number_row(drives, rate_hz) for name, drives in conditions(told).items()}
     page = f"{number_table(rows)}\n\n{reason_table(told)}\n"
     print(page)
     if args.out:

@@ -11,6 +11,7 @@ from donkey_aicc.alarm.alarm_policy import NONE
 from donkey_aicc.alarm.reasons import KINDS, kind_of
 from donkey_aicc.calibration.base import Calibrator
 from donkey_aicc.evaluation.metrics import ece_binary, nll
+from donkey_aicc.faults.protocols import D_AUG_DRIVEN, PROTOCOLS
 from donkey_aicc.replay.score_run import alarm_again
 from donkey_aicc.scoring.score_table import ScoreTable
 from donkey_aicc.tubs.labels import departure_within
@@ -25,9 +26,9 @@ RIGHT = {
         ("picture",),
     ),
     **dict.fromkeys(("over_exposure", "occlusion", "camera_pitch"), ("picture",)),
-    **dict.fromkeys(("bias", "steering_gain", "one_wheel", "grip"), ("steering",)),
-    **dict.fromkeys(("latency", "frozen", "frame_drop"), ("timing",)),
-    **dict.fromkeys(("speed_mismatch", "drag"), ("steering", "picture moves")),
+    **dict.fromkeys(("bias", "steering_gain", "one_wheel", "grip"), ("steering", "steering or timing")),
+    **dict.fromkeys(("latency", "frozen", "frame_drop"), ("timing", "steering or timing")),
+    **dict.fromkeys(("speed_mismatch", "drag"), ("steering", "steering or timing", "picture moves")),
 }
 
 
@@ -74,6 +75,16 @@ def told_drives(table: ScoreTable, calibrator: Calibrator, rate_hz: float, *, un
             )
         )
     return found
+
+
+def conditions(drives: Sequence[ToldDrive]) -> dict[str, list[ToldDrive]]:
+    """What the table of the number has rows for."""
+    found = {"nominal": [one for one in drives if not one.fault]}
+    found |= {fault: [one for one in drives if one.fault == fault] for fault in PROTOCOLS}
+    found["these, severities 3-5"] = [one for one in drives if one.fault in PROTOCOLS and one.severity >= 3]
+    found["faults of D_aug"] = [one for one in drives if one.fault in D_AUG_DRIVEN]
+    found["other faults"] = [one for one in drives if one.fault and one.fault not in (*PROTOCOLS, *D_AUG_DRIVEN)]
+    return {name: own for name, own in found.items() if own}
 
 
 def number_row(drives: Sequence[ToldDrive], rate_hz: float) -> dict[str, Any]:

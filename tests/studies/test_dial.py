@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from studies.governor.dial import ToldDrive, number_row, number_table, reason_table
+from studies.governor.dial import ToldDrive, conditions, number_row, number_table, reason_table
 
 
 def told(fault="dark", left_at=-1, stays=(1.0,) * 40, reason="the picture is much darker than in training"):
@@ -26,7 +26,19 @@ def test_a_dial_that_falls_a_second_before_is_in_time_and_a_later_or_shaky_one_i
 
 
 def test_a_reason_is_right_when_it_names_the_kind_of_the_fault():
-    drives = [told(), replace(told(), reason="the camera repeats old frames: 0.3 s of the last 0.5 s"), replace(told(), reason="")]
+    repeats = "the camera repeats old frames: 0.3 s of the last 0.5 s"
+    drives = [told(), replace(told(), reason=repeats), replace(told(), reason="")]
     table = reason_table([*drives, told("latency", reason="the picture follows the steering late")])
     assert "| dark | 1 | 1 |" in table and "| 1 of 2 |" in table
     assert "| latency |  | 1 |" in table and "| 1 of 1 | the picture follows the steering late |" in table
+
+
+def test_rows_are_of_nominal_drives_protocols_and_the_others():
+    found = conditions([told(""), told(), told("fog"), replace(told("latency"), severity=1)])
+    assert {name: len(drives) for name, drives in found.items()} == {
+        "nominal": 1,
+        "dark": 1,
+        "latency": 1,
+        "these, severities 3-5": 1,
+        "faults of D_aug": 1,
+    }
