@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from donkey_aicc.alarm.alarm_model import AlarmModel
-from donkey_aicc.alarm.alarm_policy import DANGER, NONE, PERSISTENCE
+from donkey_aicc.alarm.alarm_policy import DANGER, NONE
 from donkey_aicc.alarm.health import BLIND, OK, Glance, MonitorHealth
 from donkey_aicc.alarm.learning import LAPS, NO_HORIZON, Laps, learn_alarm, nothing_to_see
 from donkey_aicc.alarm.pieces import PIECE_S
 from donkey_aicc.alarm.response import STANDING_THROTTLE
 from donkey_aicc.alarm.signs import FROM_SCORES, SignSettings, SignStream
+from donkey_aicc.alarm.timing import HELD_S, frames_in
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import write_json
 from donkey_aicc.limits import drive_command
@@ -97,7 +98,7 @@ class LearningMonitor:
         signs = self._signs.update(stats, command[None], np.full((1, FROM_SCORES), np.nan))[0]
         unseeable = nothing_to_see(stats[0])
         self._bad_frames = self._bad_frames + 1 if unseeable else 0
-        if self._bad_frames >= PERSISTENCE:
+        if self._bad_frames >= frames_in(HELD_S, self._rate_hz):
             return DANGER, unseeable
         if self._alarm is not None:
             _, level, reason = self._alarm.run(signs.tolist(), mode=mode)
