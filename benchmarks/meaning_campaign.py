@@ -7,6 +7,7 @@ probabilities and scores, and its alarm with frames that nobody can drive by.
 """
 
 import argparse
+import contextlib
 import copy
 import json
 import shutil
@@ -17,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from donkey_aicc.alarm.alarm_model import MOST_STOP_HAZARD
 from donkey_aicc.alarm.can_speak import check_can_speak
+from donkey_aicc.alarm.evidence import EVIDENCE_NAMES, MOST_STRANGE
 from donkey_aicc.calibration.calibrator_file import load_calibrator, meaning_of
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.bundle import Bundle
@@ -26,6 +29,7 @@ from donkey_aicc.resources import models_dir
 
 NUMBERS = (0.0, -1.0, 1.0, 0.5, 1e-12, 1e6, -1e6, 1e300, -1e300, 20.0, 0.1, 1000.0)
 ODD = (None, "no", "0.5", True, [], {}, [1.0], {"kind": {}})
+STRONG_EVIDENCE = float(np.log1p(MOST_STRANGE))  # as strange as counts, of every kind at once
 P = np.linspace(0.001, 0.999, 400)
 
 
@@ -78,6 +82,16 @@ def less_cautious(calibrator: Any, good: Any) -> str:
     return ""
 
 
+def _stops_less(alarm: Any, good: Any) -> str:
+    """Why; '' if the alarm may be trusted as far as the good one: it need not say the same."""
+    if alarm.stop_hazard > max(2.0 * good.stop_hazard, MOST_STOP_HAZARD):
+        return "a danger need not stop"
+    if alarm.hazard is None:
+        return ""  # every danger stops
+    strong = np.full((1, len(EVIDENCE_NAMES)), STRONG_EVIDENCE)
+    return "strong evidence does not stop" if alarm.hazard.hazard(strong)[0, -1] < alarm.stop_hazard else ""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--changes", type=int, default=1000)
@@ -109,19 +123,18 @@ def main() -> None:
 
 def judged(folder: Path, name: str, bad: dict, good: Any, bundle: Any, what: str) -> str:
     try:
-        if name == "manifest.json":
-            bad["meaning"] = Manifest(**bad).fingerprint
-        else:
+        if name != "manifest.json":
             bad["meaning"] = meaning_of(bad)
+        else:
+            with contextlib.suppress(TypeError, ValueError, AttributeError):  # no hash can be made of such a table
+                bad["meaning"] = Manifest(**bad).fingerprint
         (folder / name).write_text(json.dumps(bad))
         calibrator = load_calibrator(Bundle.open(folder), "full")
         if calibrator.alarm is not None:
             check_can_speak(calibrator.alarm, bundle)
     except AiccError:
         return "refused"
-    except (TypeError, ValueError, AttributeError) as error:
-        if name == "manifest.json" and not (folder / name).read_text():
-            return "refused"
+    except Exception as error:
         print(f"TRACEBACK {type(error).__name__} {error}: {what}")
         return "an error that is not ours"
     why = less_cautious(calibrator, good)
@@ -131,6 +144,9 @@ def judged(folder: Path, name: str, bad: dict, good: Any, bundle: Any, what: str
     if calibrator.alarm is None and good.alarm is not None:
         print(f"NO ALARM: {what}")
         return "loads without its alarm"
+    if calibrator.alarm is not None and (wrong := _stops_less(calibrator.alarm, good.alarm)):
+        print(f"LESS CAUTIOUS ({wrong}): {what}")
+        return "loads and its alarm is less cautious"
     return "loads, and is as cautious"
 
 
