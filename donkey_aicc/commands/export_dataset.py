@@ -4,6 +4,7 @@ import argparse
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _runs(args: argparse.Namespace, tubs: list[Path]) -> "Iterator[Run]":
-    from donkey_aicc.car.bundles import bundle_path
+    from donkey_aicc.car.bundles import bundle_path, foreign_warning
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.replay.read_run import read_run
     from donkey_aicc.replay.score_run import score_run
@@ -57,4 +58,8 @@ def _runs(args: argparse.Namespace, tubs: list[Path]) -> "Iterator[Run]":
     bundle = None if args.bundle is None else Bundle.load(bundle_path(args.bundle))
     for tub in tubs:
         run = read_run(tub)
-        yield run if bundle is None else score_run(run, bundle, args.cache_dir, args.grade)
+        if bundle is not None:
+            if (foreign := foreign_warning(args.bundle, bundle.manifest, run.home)) is not None:
+                print(foreign, file=sys.stderr)
+            run = score_run(run, bundle, args.cache_dir, args.grade)
+        yield run

@@ -1,6 +1,7 @@
 """donkey-aicc score: tubs in, one row of scores per frame out."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from donkey_aicc.calibration.calibrator_file import score_settings
-    from donkey_aicc.car.bundles import bundle_path
+    from donkey_aicc.car.bundles import bundle_path, foreign_warning
     from donkey_aicc.nets.bundle import Bundle
     from donkey_aicc.scoring.parallel import score_drives
     from donkey_aicc.scoring.score_table import check_score_path
@@ -41,6 +42,9 @@ def run(args: argparse.Namespace) -> int:
     bundle = Bundle.load(bundle_path(args.bundle))
     settings = score_settings(bundle, args.grade)
     loaded = _load(args, bundle)
+    for home in sorted({tub.home for tub in loaded.report.tubs}):
+        if (foreign := foreign_warning(args.bundle, bundle.manifest, home)) is not None:
+            print(foreign, file=sys.stderr)
     table = score_drives(bundle, loaded.drives, settings=settings, batch=batch, workers=workers)
     table.save(out, _normalised(table, bundle, args.grade))
     print(_summary(table, bundle, out))

@@ -10,6 +10,7 @@ from donkeycar.vehicle import Vehicle
 from donkey_aicc import channels
 from donkey_aicc.car import wiring
 from donkey_aicc.car.bundles import foreign_warning, homes_of, known_bundle
+from donkey_aicc.cli import main
 from donkey_aicc.simulator.unity_scenes import SCENES, scene_of_env
 from donkey_aicc.tubs.home import EMBEDDED, REAL_CAR, UNITY, home_of_tub, is_at_home, unity_scene
 from donkey_aicc.tubs.load import load_drives
@@ -82,6 +83,14 @@ def test_a_bundle_of_another_world_is_said(tmp_path, capsys):
     drive(tmp_path, AICC_BUNDLE="reference", AICC_SCORER_THREADED=False)
     said = capsys.readouterr().out
     assert "the bundle reference was trained in the embedded simulator, and this is the Unity simulator, generated_track" in said
+
+
+def test_scores_of_another_world_are_said(tmp_path, capsys):
+    drive(tmp_path)
+    words = ["score", str(tmp_path / "data"), "--bundle", "reference", "--grade", "light", "--workers", "1"]
+    assert main([*words, "--out", str(tmp_path / "scores.npz")]) == 0
+    said = "the bundle reference was trained in the embedded simulator, and this is the Unity simulator, generated_track"
+    assert capsys.readouterr().err.count(said) == 1
 
 
 @pytest.mark.parametrize(
