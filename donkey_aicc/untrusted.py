@@ -43,6 +43,13 @@ def read_bounded(path: str | Path, most_bytes: int) -> bytes:
     return data
 
 
+def read_own(path: str | Path, most_bytes: int) -> bytes:
+    """`read_bounded` of a file that lies where it is named: a link could lead to other files of its reader."""
+    if os.path.islink(path):
+        raise AiccError(f"{path} must be a file, got a link")
+    return read_bounded(path, most_bytes)
+
+
 def parse_json(data: bytes | str, name: str) -> Any:
     """JSON with finite numbers, whole ones of at most 25 digits, and at most 40 levels."""
     try:

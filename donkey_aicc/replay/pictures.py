@@ -8,7 +8,7 @@ import numpy as np
 from donkey_aicc.errors import AiccError
 from donkey_aicc.replay.run import Run
 from donkey_aicc.tubs.image_file import JPEG_START, OK, decode_image_file, is_truncated
-from donkey_aicc.untrusted import read_bounded
+from donkey_aicc.untrusted import read_own
 
 if TYPE_CHECKING:
     from donkey_aicc.alarm.sign_scales import SignScales
@@ -46,7 +46,7 @@ def _file(run: Run, row: int) -> bytes | None:
     if path is None:
         return None
     try:
-        data = read_bounded(path, LARGEST_FILE)
+        data = read_own(path, LARGEST_FILE)
     except (OSError, AiccError):
         return None
     return None if not data or is_truncated(data) else data

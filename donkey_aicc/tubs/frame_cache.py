@@ -25,7 +25,7 @@ from donkey_aicc.nets.preprocess import IMAGE_SIZE
 from donkey_aicc.progress import Progress
 from donkey_aicc.tubs.drive import digest_frame
 from donkey_aicc.tubs.image_file import MAX_IMAGE_BYTES, decode_image_file
-from donkey_aicc.untrusted import read_bounded, read_untrusted_json
+from donkey_aicc.untrusted import read_own, read_untrusted_json
 
 CACHE_VERSION = 2  # raise when decoding or resizing changes
 FRAMES, DESCRIPTION, ORIGIN = "frames.npy", "description.npz", "origin.json"
@@ -95,7 +95,7 @@ def cache_key(image_paths: Sequence[ImageFile], record_ids: Sequence[int]) -> st
     digest.update("\n".join(lines).encode(errors="surrogatepass"))
     for path in existing[:: max(len(existing) // SAMPLES, 1)][:SAMPLES]:
         try:
-            digest.update(read_bounded(path, MAX_IMAGE_BYTES))
+            digest.update(read_own(path, MAX_IMAGE_BYTES))
         except (OSError, AiccError):
             digest.update(b"unreadable")
     return digest.hexdigest()

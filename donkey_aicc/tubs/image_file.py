@@ -11,7 +11,7 @@ from PIL import Image
 
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.preprocess import decode_jpeg, to_model_image
-from donkey_aicc.untrusted import read_bounded
+from donkey_aicc.untrusted import read_own
 
 OK, MISSING, ZERO_BYTE, TRUNCATED, UNREADABLE = range(5)
 STATUS_NAMES = ("ok", "missing", "zero-byte", "truncated", "unreadable")
@@ -40,7 +40,7 @@ def decode_image_file(path: str | Path | None) -> DecodedImage:
     if path is None:
         return DecodedImage(MISSING)
     try:
-        data = read_bounded(path, MAX_IMAGE_BYTES)
+        data = read_own(path, MAX_IMAGE_BYTES)
     except FileNotFoundError:
         return DecodedImage(MISSING)
     except (OSError, AiccError):
@@ -70,7 +70,7 @@ def is_truncated(data: bytes) -> bool:
 def decode_whole(path: Path) -> np.ndarray | None:
     """(height, width, 3) uint8 RGB for people to look at, None if the file cannot be read."""
     try:
-        data = read_bounded(path, MAX_IMAGE_BYTES)
+        data = read_own(path, MAX_IMAGE_BYTES)
         width, height, _ = _head(data)
         if width * height > MAX_PIXELS:
             return None

@@ -41,6 +41,8 @@ def is_v2_tub(path: Path) -> bool:
 
 def read_v2_tub(path: Path, listed_only: bool = False) -> TubContents:
     """All records that can be parsed, from every catalog that exists, or only from those that the manifest lists."""
+    if (path / "images").is_symlink():
+        raise AiccError(f"{path / 'images'} must be a folder of the tub, got a link to another place")
     manifest = _Manifest(path)
     names, unlisted, findings = _catalogs_to_read(path, manifest)
     records: list[Record] = []

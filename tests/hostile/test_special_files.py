@@ -11,7 +11,9 @@ import pytest
 from donkey_aicc.cli import main
 from donkey_aicc.errors import AiccError
 from donkey_aicc.nets.manifest import read_manifest
-from donkey_aicc.tubs.image_file import UNREADABLE, decode_image_file
+from donkey_aicc.replay.pictures import jpeg_of_row
+from donkey_aicc.replay.read_run import read_run
+from donkey_aicc.tubs.image_file import UNREADABLE, decode_image_file, decode_whole
 from donkey_aicc.tubs.load import load_drives
 from donkey_aicc.untrusted import json_or_none, read_table, read_untrusted_json
 from tests.hostile.doors import good_tub
@@ -106,6 +108,21 @@ def test_an_image_name_cannot_leave_the_tub(tmp_path):
     catalog.write_text(catalog.read_text().replace("2_cam_image_array_.jpg", "../../outside.jpg"))
     (drive,) = load_drives([tub], cache_dir=tmp_path / "cache", min_length=1).drives
     assert (drive.images[2] == drive.images[1]).all()
+
+
+def test_a_link_in_a_tub_leads_to_nobodys_own_pictures(tmp_path):
+    """It was followed, and what it led to was in the page and the dataset that were made of the tub."""
+    tub, own = good_tub(tmp_path), tmp_path / "own.jpg"
+    picture = tub / "images" / "2_cam_image_array_.jpg"
+    own.write_bytes(picture.read_bytes())
+    picture.unlink()
+    picture.symlink_to(own)
+    assert decode_image_file(picture).status == UNREADABLE and decode_whole(picture) is None
+    assert jpeg_of_row(read_run(tub), 1) and jpeg_of_row(read_run(tub), 2) is None
+    (tub / "images").rename(tmp_path / "elsewhere")
+    (tub / "images").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(AiccError, match="must be a folder of the tub, got a link"):
+        read_run(tub)
 
 
 def test_a_small_file_that_claims_a_huge_picture_is_not_unpacked(tmp_path):
