@@ -28,7 +28,7 @@ from donkey_aicc.training.trainer import TrainingRun
 from donkey_aicc.training.warnings_and_pictures import Curves, calibration_warnings, data_warnings, require_labels
 from donkey_aicc.tubs.drive import Drive
 from donkey_aicc.tubs.near_duplicates import Dropped
-from donkey_aicc.tubs.split_units import AUTO, BLOCK, GUARD_S, choose_method
+from donkey_aicc.tubs.split_units import AUTO, BLOCK, GUARD_S, SplitMethod, choose_method
 from donkey_aicc.tubs.splits import Split, carve_validation, describe_split, split_record, split_sequences
 
 
@@ -89,16 +89,12 @@ def train_bundle(sequences: Sequence[Drive], plan: Plan, split: Split | None = N
 
 
 def _split(clean: list[Drive], plan: Plan, given: Split | None) -> tuple[Split, list[Drive], list[Drive], Dropped]:
-    """The split, and validation out of its training share. `auto` tries blocks where the strictest way cannot work."""
-    if given is not None:
-        methods = [given.method]
-    elif plan.split_mode == AUTO:
-        first = choose_method(clean, AUTO, plan.guard_s, CONTEXT)
-        methods = [first] + ([choose_method(clean, BLOCK, plan.guard_s, CONTEXT)] if first.mode != BLOCK else [])
-    else:
-        methods = [choose_method(clean, plan.split_mode, plan.guard_s, CONTEXT)]
-    needed, failed = plan.preset.dynamics.context + plan.preset.dynamics.target, []
-    for method in methods:
+    """The split, and validation out of its training share: the first that can be trained on and calibrated with.
+
+    Where none can be calibrated with, the first that can be trained on; calibration_warnings says it.
+    """
+    needed, failed, trainable = plan.preset.dynamics.context + plan.preset.dynamics.target, [], None
+    for method in _methods(clean, plan) if given is None else [given.method]:
         try:
             split = given or split_sequences(clean, plan.seed, method=method)
             train, validation, dropped = carve_validation(split.train, plan.seed, method=method)
@@ -106,12 +102,28 @@ def _split(clean: list[Drive], plan: Plan, given: Split | None) -> tuple[Split, 
             failed.append(str(error))
             continue
         longest = {name: max(map(len, side), default=0) for name, side in (("training", train), ("validation", validation))}
-        if min(longest.values()) >= needed:
-            return split, train, validation, dropped + split.dropped
         side = min(longest, key=lambda name: longest[name])
-        failed.append(f"split {method.mode}: the longest {side} sequence has {longest[side]} frames, the dynamics need {needed}")
-    advice = "record longer drives" if methods[-1].mode == BLOCK else "long drives can be cut: --split block"
+        if longest[side] < needed:
+            failed.append(
+                f"split {method.mode}: the longest {side} sequence has {longest[side]} frames, the dynamics need {needed}"
+            )
+            continue
+        found = split, train, validation, dropped + split.dropped
+        if not calibration_warnings(split.calibration, CONTEXT):
+            return found
+        trainable = trainable or found
+    if trainable is not None:
+        return trainable
+    advice = "record longer drives" if plan.split_mode in (AUTO, BLOCK) else "long drives can be cut: --split block"
     raise AiccError(f"{'; '.join(dict.fromkeys(failed))}; {advice}")
+
+
+def _methods(clean: list[Drive], plan: Plan) -> list[SplitMethod]:
+    """The strictest first. Whole laps come before blocks that cut through them, of which a short recording has more."""
+    chosen = [choose_method(clean, plan.split_mode, plan.guard_s, CONTEXT)]
+    if plan.split_mode == AUTO and chosen[0].mode != BLOCK:
+        chosen.append(choose_method(clean, BLOCK, plan.guard_s, CONTEXT))
+    return chosen + [replace(method, lap=0) for method in chosen if method.lap]
 
 
 def _train(sides: Sides, plan: Plan, device: torch.device, team: Workers, notes: list[str], started_s: float) -> Manifest:

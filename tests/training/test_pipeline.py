@@ -16,10 +16,13 @@ from donkey_aicc.commands.info import describe
 from donkey_aicc.errors import AiccError
 from donkey_aicc.files import only_one, sha256_of
 from donkey_aicc.nets.bundle import Bundle
-from donkey_aicc.nets.manifest import WEIGHT_FILES, read_manifest
+from donkey_aicc.nets.manifest import CONTEXT, WEIGHT_FILES, read_manifest
 from donkey_aicc.nets.trained_nets import load_nets
-from donkey_aicc.training.pipeline import Plan, data_fingerprint, train_bundle
+from donkey_aicc.training.pipeline import Plan, _split, data_fingerprint, train_bundle
 from donkey_aicc.training.presets import preset_named
+from donkey_aicc.tubs.split_units import choose_method
+from donkey_aicc.tubs.splits import split_sequences
+from tests.tubs.test_laps import driven
 
 HORIZONS = (1, 5)
 SHORT = {"vae.epochs": 1, "dynamics.epochs": 2, "safety.epochs": 2}
@@ -149,3 +152,13 @@ def test_killed_training_resumes_to_the_same_bundle(trained, drives, tmp_path):
     assert not (tmp_path / "mine").exists(), "the process was not killed in the middle"
     train_bundle(drives, plan_for(tmp_path, resume=True))
     assert weight_hashes(tmp_path / "mine") == weight_hashes(trained / "mine")
+
+
+def test_laps_too_long_for_a_short_recording_are_cut_so_that_calibrate_has_its_two_drives(tmp_path):
+    """Four laps of half a minute: whole laps would leave the calibration side with one drive, which calibrate refuses."""
+    drive = driven(4, lap=560)[0]
+    whole = split_sequences([drive], 0, method=choose_method([drive]))
+    assert choose_method([drive]).lap and sum(len(one) > CONTEXT for one in whole.calibration) < 2
+    quick = Plan(preset_named("quick")[0], tmp_path)
+    split = _split([drive], quick, None)[0]
+    assert sum(len(one) > CONTEXT for one in split.calibration) == 2 and not split.method.lap
