@@ -37,3 +37,26 @@ def test_info_without_a_bundle_says_that_there_are_none(monkeypatch, capsys):
     use(monkeypatch)
     assert cli.main(["info"]) == 0
     assert "none installed" in capsys.readouterr().out
+
+
+def test_files_that_the_owner_names_run_once(monkeypatch, tmp_path):
+    """In myconfig.py or in the environment, separated by commas; a module by its name."""
+    use(monkeypatch)
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.py").write_text("from tests.test_plugins import CALLED\nCALLED.append(__file__)\n")
+    monkeypatch.setenv("AICC_PLUGINS", f"{tmp_path}/second.py")
+    CALLED.clear()
+    for _ in range(2):
+        found = plugins.load_plugins(f"{tmp_path}/first.py, json")
+    assert [str(each) for each in CALLED] == [f"{tmp_path}/first.py", f"{tmp_path}/second.py"]
+    assert found["json"] == "AICC_PLUGINS: loaded"
+
+
+def test_one_that_was_named_and_fails_ends_the_command(monkeypatch, tmp_path, capsys):
+    use(monkeypatch)
+    (tmp_path / "mine.py").write_text("1 / 0")
+    for name, said in ((f"{tmp_path}/mine.py", "ZeroDivisionError"), ("no_such_module", "ModuleNotFoundError")):
+        monkeypatch.setenv("AICC_PLUGINS", name)
+        assert cli.main(["info"]) == 2
+        error = capsys.readouterr().err
+        assert f"AICC_PLUGINS names {name}, which failed" in error and said in error
