@@ -58,10 +58,11 @@ def run(args: argparse.Namespace) -> int:
 def _usual_throttle(bundle: str | None) -> float:
     from donkey_aicc.calibration.calibrator_file import load_calibrator
     from donkey_aicc.car.bundles import bundle_path
+    from donkey_aicc.car.config import NO_MONITOR
     from donkey_aicc.nets.bundle import Bundle
 
-    if bundle is not None:
-        opened = Bundle.load(bundle_path(bundle))
+    if bundle not in (None, NO_MONITOR):
+        opened = Bundle.load(bundle_path(str(bundle)))
         if opened.calibrator_path.is_file() and (alarm := load_calibrator(opened).alarm) is not None and alarm.cruise > 0.0:
             return alarm.cruise
     raise AiccError("the usual throttle is not known, because the car has no bundle with an alarm: give --throttle")
