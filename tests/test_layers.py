@@ -158,3 +158,33 @@ def test_allowed_imports_pass(tmp_path):
     (package / "errors.py").write_text("")
     (package / "cli.py").write_text("import donkey_aicc\nfrom donkey_aicc import __version__, errors\nimport numpy")
     assert violations(package) == []
+
+
+def names_of(tree: ast.AST) -> set[str]:
+    """What a module binds, branches and `try` included."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {name.asname or name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return found
+
+
+def test_what_is_imported_by_name_is_there():
+    """Two changes that are right alone can be wrong together: one takes a name away, the other begins to use it."""
+    files = [file for folder in (PACKAGE, ROOT / "studies", ROOT / "benchmarks") for file in folder.rglob("*.py")]
+    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in files}
+    known = {file: names_of(tree) for file, tree in trees.items()}
+    missing = []
+    for file, tree in trees.items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(("donkey_aicc", "studies")):
+                continue
+            place = ROOT.joinpath(*str(node.module).split("."))
+            there = known.get(place.with_suffix(".py")) or known.get(place / "__init__.py", set())
+            there |= {inside.stem for inside in place.glob("*")}
+            missing += [f"{file.name}: {node.module}.{name.name}" for name in node.names if name.name not in there]
+    assert missing == []
