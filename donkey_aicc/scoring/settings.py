@@ -20,6 +20,11 @@ HALF_STEPS = 20
 HALF_INTERVALS = 2
 
 
+# What a start can still measure in seconds and hold in memory; a bundle's file may say anything.
+MOST = {"samples": 100, "rollout_steps": 500, "rollout_every": 500, "context": 10_000, "views": 64, "seed": 2**63}
+MOST_STEPS = 2000  # of the dynamics net, twenty times the paper's
+
+
 @dataclass(frozen=True)
 class ScoreSettings:
     """Everything that changes a score. Grade `light` never looks ahead: its samples, steps and interval are 0.
@@ -42,9 +47,13 @@ class ScoreSettings:
         rollouts = 0 if self.grade == LIGHT else 1
         least = {"samples": rollouts, "rollout_steps": rollouts, "rollout_every": rollouts, "context": 2, "views": 1, "seed": 0}
         for name, smallest in least.items():
-            value = getattr(self, name)
+            value, most = getattr(self, name), MOST[name]
             if not isinstance(value, int) or value < smallest:
                 raise ConfigError(f"{name} must be a whole number >= {smallest}, got {value!r}")
+            if value > most:
+                raise ConfigError(f"{name} must be at most {most}, got {value!r}")
+        if (cost := self.samples * self.steps_per_frame) > MOST_STEPS:
+            raise ConfigError(f"samples times steps of a rollout must be at most {MOST_STEPS} for each frame, got {cost}")
 
     @property
     def looks_ahead(self) -> bool:

@@ -38,3 +38,12 @@ def test_settings_that_cannot_work_are_refused(name, least):
         ScoreSettings(**{name: least - 1})
     with pytest.raises(ConfigError, match=f"{name} must be a whole number"):
         ScoreSettings(**{name: 2.5})
+
+
+@pytest.mark.parametrize("name", ["samples", "rollout_steps", "rollout_every", "context", "views"])
+def test_settings_that_would_hang_the_loop_or_fill_the_memory_are_refused(name):
+    """A bundle with a billion steps hung the loop for 17 minutes; ten million views took 2.3 GB."""
+    with pytest.raises(ConfigError, match=f"{name} must be at most"):
+        ScoreSettings(**{name: 10**6})
+    with pytest.raises(ConfigError, match="at most 2000 for each frame, got 50000"):
+        ScoreSettings(samples=100, rollout_steps=500, rollout_every=1)
