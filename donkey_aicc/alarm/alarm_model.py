@@ -109,7 +109,7 @@ class AlarmModel:
                 danger=Threshold.from_json(stored["danger"]),
                 piece=piece,
                 checked=None if stored["checked"] is None else Checked(**stored["checked"]),
-                usual=None if stored.get("usual") is None else UsualDays.from_json(stored["usual"]),
+                usual=None if stored["usual"] is None else UsualDays.from_json(stored["usual"]),
                 hazard_unit=number("the alarm's hazard unit", stored["hazard_unit"], LEAST_HAZARD_UNIT, LARGEST_LOGIT),
                 cruise=number("the alarm's cruise", stored["cruise"], 0.0, 1.0),
                 stop_hazard=number("the alarm's stop_hazard", stored["stop_hazard"], 0.0, MOST_STOP_HAZARD),
