@@ -6,6 +6,8 @@ The default is the shipped reference bundle. --json keeps the times for the resu
 
 CPU time of one thread, the median of some frames in some turns: the speed of a shared machine changes from one second to the
 next, and other work on it would distort the wall clock. The grades are the paper's (20 samples, 50 steps, every 10 frames).
+Beside the milliseconds stands what travels from machine to machine: the multiply-adds of the nets, and their share of what this
+machine's matrix product does in the same time, measured in the same run.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import numpy as np
 
 from benchmarks.bench_scoring import made_up_drive
 from benchmarks.cold_start import cold_start_scores
+from benchmarks.multiply_adds import Counted, peak_per_s
 from benchmarks.runtime import cost_ms
 from donkey_aicc.files import write_json
 from donkey_aicc.nets.bundle import Bundle
@@ -55,6 +58,18 @@ def view_at_a_time(bundle: Bundle, image: np.ndarray) -> np.ndarray:
     return np.mean(found, axis=0)
 
 
+def million_multiply_adds(path: str) -> dict[str, float]:
+    """What is done -> of its nets, a frame."""
+    counted = Counted(bundle := Bundle.load(path))
+    images, one = made_up_drive(FRAMES, 0).images, images_to_array(made_up_drive(FRAMES, 0).images[:1])
+    found = {PREDICTION: counted.per_call(lambda: predict_tta(bundle, one, np.random.default_rng(0)), 1)}
+    for grade in GRADES:
+        scorer, numbers = StreamScorer(bundle, ScoreSettings().at_grade(grade)), iter(range(FRAMES))
+        call = partial(lambda scorer, numbers: scorer.step(images[[next(numbers)]], np.zeros((1, 2))), scorer, numbers)
+        found[f"grade {grade}"] = counted.per_call(call, FRAMES)
+    return {what: value / 1e6 for what, value in found.items()}
+
+
 def candidates(path: str) -> dict[str, dict[str, Callable[[], float]]]:
     """What is done -> how -> milliseconds."""
     settings, drive, bundle = ScoreSettings(), made_up_drive(ScoreSettings().context + 1, 0), Bundle.load(path)
@@ -74,13 +89,19 @@ def main() -> None:
     args = parser.parse_args()
     measures = candidates(args.bundle)
     print(f"load before: {os.getloadavg()[0]:.1f}; CPU milliseconds a frame on one thread, and the ratio to ours:")
-    turns = [{what: {who: run() for who, run in each.items()} for what, each in measures.items()} for _ in range(TURNS)]
+    turns, peaks = [], []
+    for _ in range(TURNS):
+        turns.append({what: {who: run() for who, run in each.items()} for what, each in measures.items()})
+        peaks.append(peak_per_s())
+    work, peak = million_multiply_adds(args.bundle), float(np.median(peaks))
     for what, each in measures.items():
         ms = {who: float(np.median([turn[what][who] for turn in turns])) for who in each}
         for who, value in ms.items():
-            print(f"{what:<23} {who:<31} {value:8.1f} ms {value / ms[OURS]:7.1f} times")
+            share = f", {work[what]:.1f} million multiply-adds, {1e9 * work[what] / value / peak:.0%} of the peak"
+            print(f"{what:<23} {who:<20} {value:8.1f} ms {value / ms[OURS]:7.1f} times{share if who == OURS else ''}")
     ours = {what: float(np.median([turn[what][OURS] for turn in turns])) for what in measures}
     light, full = ours[f"grade {LIGHT}"] + ours[PREDICTION], ours[f"grade {FULL}"]
+    print(f"peak of this machine, one thread: {peak / 1e9:.1f} thousand million multiply-adds a second")
     for what, value, limit in (("grade light with the prediction", light, LIGHT_LIMIT_MS), ("grade full", full, FULL_LIMIT_MS)):
         print(f"{what}: {value:.1f} ms, wanted at most {limit:g} ms: {'met' if value <= limit else 'NOT met'}")
     if args.json:

@@ -38,7 +38,7 @@ def seconds(kind: str, what: str, times: int, rng: random.Random) -> list[float]
     """To neutral, of every moment."""
     found: list[float] = []
     while len(found) < times:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             car = DrivenCar(Path(folder), kind, what if what in FAULTS else "nothing")
             try:
                 while len(found) < times:
@@ -61,7 +61,7 @@ def _burn() -> None:
 def healthy(kind: str, minutes: float) -> dict[str, float]:
     """A drive beside one hog per core: how many neutral pulses it got, and how often its loop was silent for too long."""
     hogs = [multiprocessing.Process(target=_burn, daemon=True) for _ in range(os.cpu_count() or 1)]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         car = DrivenCar(Path(folder), kind)
         for hog in hogs:
             hog.start()

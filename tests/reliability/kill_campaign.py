@@ -48,7 +48,7 @@ WITHOUT_TUBS = ("createcar", "install")
 # Most of their time they score D_aug, which is kept: after one row of kills without, the others begin with these scores.
 SCORING_MOST = ("calibrate", "evaluate")
 # Files that tell the time of the run, and what only a stopped training needs.
-NOT_COMPARED = ("manifest.json", "runtime.json", ".training", "index.html")
+NOT_COMPARED = ("manifest.json", "catalog_manifest", "drive.json", "runtime.json", ".training", "index.html")
 
 
 def finish(program: Preloaded, words: Sequence[str]) -> None:
