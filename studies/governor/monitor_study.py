@@ -77,7 +77,7 @@ def disagreement(pilots: Sequence[Path], drives: Sequence[Drive], table: ScoreTa
 
 
 def costs(bundle: Bundle, pilots: Sequence[Path], passes: int, drive: Drive) -> dict[str, float]:
-    """Milliseconds of one frame, median: what a monitor needs besides the pilot that drives."""
+    """Milliseconds of CPU of one frame, median: what a monitor needs besides the pilot that drives."""
     images = [images_to_array(np.asarray(drive.images[number : number + 1])) for number in range(TIMED)]
     others = []
     for path in pilots[1:]:
@@ -89,9 +89,9 @@ def costs(bundle: Bundle, pilots: Sequence[Path], passes: int, drive: Drive) -> 
     def of(call: Callable[[int], object]) -> float:
         spent = []
         for number in range(TIMED):
-            started = time.perf_counter()
+            started = time.process_time()
             call(number)
-            spent.append(1e3 * (time.perf_counter() - started))
+            spent.append(1e3 * (time.process_time() - started))
         return float(np.median(spent))
 
     members = of(lambda number: [pilot.run(np.asarray(drive.images[number])) for pilot in others])
