@@ -84,7 +84,7 @@ def main() -> None:
     bundle = bundle_path(sys.argv[1] if len(sys.argv) > 1 else "reference")
     print(f"load before: {os.getloadavg()[0]:.1f} (times are wall times); wanted: {LIMIT_MB:g} MB, ready in {READY_S:g} s")
     print(f"Python with donkeycar alone: {bare_mb():.0f} MB")
-    cars: dict[str, dict[str, object]] = {"no monitor": {"AICC_BUNDLE": None}, "as delivered": {"AICC_BUNDLE": str(bundle)}}
+    cars: dict[str, dict[str, object]] = {"no monitor": {"AICC_BUNDLE": "off"}, "as delivered": {"AICC_BUNDLE": str(bundle)}}
     for grade in fitted_grades(Bundle.open(bundle)):
         cars[f"grade {grade}"] = {"AICC_BUNDLE": str(bundle), "AICC_GRADE": grade}
     with tempfile.TemporaryDirectory() as folder:

@@ -17,9 +17,9 @@ Options:
     --seed=<n>         Seed of the embedded simulator; overrides AICC_SIM_SEED.
     --headless         Nobody is there: the pilot drives and the tub records from the start.
     --fast             With --headless: drive the embedded simulator as fast as this machine can, without the web page.
-    --inject=<what>    Faults on purpose, such as dark:3 or "bias:2@10s-25s,blur:4@lap2"; overrides AICC_INJECT. Of any car: dark,
-                       blur, bias, latency, jpeg, desaturation, fog, speckle, salt_and_pepper, pixelation, colour_jitter, frost,
-                       speed_mismatch, frame_drop, frozen, occlusion, over_exposure. In the embedded simulator also: grip,
+    --inject=<what>    Faults on purpose, such as dark:3 or "bias:2@10s-25s,blur:4@lap2", or none; overrides AICC_INJECT. Any car:
+                       dark, blur, bias, latency, jpeg, desaturation, fog, speckle, salt_and_pepper, pixelation, colour_jitter,
+                       frost, speed_mismatch, frame_drop, frozen, occlusion, over_exposure. In the embedded simulator also: grip,
                        steering_gain, drag, camera_pitch, one_wheel. Severities are 1 to 5.
     --alarm-laps=<n>   Record n normal laps into a tub of their own, for the alarm's thresholds; overrides AICC_ALARM_LAPS.
     --js               Use a game controller.

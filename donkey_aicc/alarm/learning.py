@@ -63,7 +63,7 @@ def learn_alarm(laps: Laps, rate_hz: float) -> AlarmModel:
         others = SignScales.fit(signs[~own], pieces[~own])
         stream = EvidenceStream(others, NO_HORIZON, rate_hz=rate_hz)
         found = np.array([stream.update(row[None]).strangeness[0] for row in signs[own]])
-        largest.append(float(persistent(found).max()))
+        largest.append(float(persistent(found, rate_hz).max()))
     watch = conformal_threshold(np.maximum(largest, LEAST_SCORE), CHANCE)
     danger = Threshold(DANGER_TIMES * watch.value, watch.promise, watch.pieces, watch.promise)
     settings = replace(settings, cruise=cruise, motion=scales.usual("motion"))

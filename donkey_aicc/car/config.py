@@ -128,8 +128,9 @@ class AiccConfig:
         return self.bundle is None
 
     @property
-    def has_bundle(self) -> bool:
-        return self.bundle not in (None, NO_MONITOR)
+    def models(self) -> str | None:
+        """The bundle's name or folder; None in learning mode and without a monitor."""
+        return None if self.bundle == NO_MONITOR else self.bundle
 
     @classmethod
     def from_donkey(cls, cfg: object) -> "AiccConfig":

@@ -109,11 +109,11 @@ def check_monitor(config: AiccConfig, hz: float, here: str) -> list[Check]:
     from donkey_aicc.calibration.calibrator_file import fitted_grades, score_settings
     from donkey_aicc.nets.bundle import Bundle
 
-    if not config.has_bundle or config.bundle is None:
+    if config.models is None:
         found = f"AICC_BUNDLE is None: {WITHOUT}" if config.learns else "AICC_BUNDLE is off: nobody watches the drive"
         return [Check("bundle", config.learns, found, "" if config.learns else "None is the learning mode")]
     try:
-        path = bundle_path(config.bundle)
+        path = bundle_path(config.models)
         bundle = Bundle.load(path, config.scorer_threads, config.control_threads)
         calibrated = bundle.calibrator_path.is_file()
         every = fitted_grades(bundle) if calibrated else ("full",)

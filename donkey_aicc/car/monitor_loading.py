@@ -120,12 +120,12 @@ class Monitor:
 
 def load_monitor(car: Assembly) -> Monitor | None:
     """The models that AICC_BUNDLE names; None without one."""
-    if car.config.bundle is None or not car.config.has_bundle:
+    if car.config.models is None:
         return None
     from donkey_aicc.alarm.can_speak import check_can_speak
     from donkey_aicc.nets.signature import check_signature
 
-    config, path = car.config, bundle_path(car.config.bundle)
+    config, path = car.config, bundle_path(car.config.models)
     if config.trusted_key is not None:
         check_signature(path, config.trusted_key)
     bundle = Bundle.load(path, config.scorer_threads, config.control_threads)

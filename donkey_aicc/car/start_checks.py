@@ -176,7 +176,7 @@ def check_settings(car: Assembly) -> None:
     """Settings that do not go together, or not with this vehicle."""
     if car.config.sim and not any(type(entry["part"]).__name__ == "SimulatorPart" for entry in car.V.parts):
         raise ConfigError("AICC_SIM = True works in a car made by donkey-aicc createcar; this manage.py never adds the simulator")
-    if car.config.governor != "off" and not car.config.has_bundle:
+    if car.config.governor != "off" and car.config.models is None:
         raise ConfigError(f"AICC_GOVERNOR = {car.config.governor!r} needs a monitor: set AICC_BUNDLE")
     _check_buttons(car)
 

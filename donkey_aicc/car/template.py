@@ -112,7 +112,7 @@ def tub_metadata(cfg: Any, config: AiccConfig) -> list[str]:
     step_s: what one record is in the simulated world, however long the computer took for it.
     """
     known = list(getattr(cfg, "METADATA", []))
-    if config.bundle is not None and (safe := safe_in_words(known_bundle(config.bundle))):
+    if config.models is not None and (safe := safe_in_words(known_bundle(config.models))):
         known.append(f"safe:{safe}")
     if not config.sim:
         return known

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     if not (folder / "myconfig.py").is_file() or not car.ok:
         raise AiccError(f"no car in {folder}: {car.found if not car.ok else 'it has no myconfig.py'}")
     push = args.brake if args.brake is not None else -SIMULATED.throttle if config.sim else PUSH
-    cruise = args.throttle if args.throttle is not None else _usual_throttle(config.bundle)
+    cruise = args.throttle if args.throttle is not None else _usual_throttle(config.models)
     for name, value, least in (("--brake", push, 0.1), ("--throttle", cruise, 0.05)):
         if not least <= value <= 1.0:
             raise AiccError(f"{name} must be from {least:g} to 1, got {value:g}")

@@ -157,8 +157,8 @@ class Episode:
 
 
 def parse_schedule(text: str | None) -> tuple[Episode, ...]:
-    """The episodes of a schedule; None means none."""
-    if text is None:
+    """The episodes of a schedule; None and the word none mean none."""
+    if text is None or text.strip() == "none":
         return ()
     found = tuple(_parse_piece(piece.strip()) for piece in text.split(","))
     for number, first in enumerate(found):

@@ -46,8 +46,8 @@ class DepartureAlarm:
         self._memory, self._recentre_due = memory, first_lap_is_normal
         if memory is not None and (recalled := memory.recall(self._stream)):
             logger.info("the alarm is %s, as you told it", recalled)
-        self._horizons = len(horizons)
-        self._hands = Hands()
+        self._horizons, self._rate_hz = len(horizons), model.signs.rate_hz
+        self._hands = Hands(self._rate_hz)
 
     def run(
         self, signs: Any, p: Any = None, frame_scores: Any = None, health: Any = OK, mode: Any = None
@@ -106,4 +106,4 @@ class DepartureAlarm:
 
     def shutdown(self) -> None:
         """Nothing of this drive goes into the next, but for what a memory keeps."""
-        self._stream, self._hands = self._new_stream(), Hands()
+        self._stream, self._hands = self._new_stream(), Hands(self._rate_hz)

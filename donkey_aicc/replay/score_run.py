@@ -41,7 +41,7 @@ def alarm_again(
     stream = AlarmStream(calibrator.alarm, horizons)
     hazard = np.full((len(table), len(horizons)), np.nan)
     alarm, reason, today = np.full(len(table), "", dtype="U8"), [""] * len(table), [""] * len(table)
-    state, steady, hands = np.full(len(table), "", dtype="U16"), SteadyState(), Hands()
+    state, steady, hands = np.full(len(table), "", dtype="U16"), SteadyState(), Hands(calibrator.alarm.signs.rate_hz)
     for name in table.sequences():
         stream.reset()
         for row in np.flatnonzero(table.sequence == name):

@@ -60,7 +60,7 @@ def pixels(tub, name):
 
 def test_the_command_line_wins_over_the_key(car):
     cut.write_settings(car, AICC_INJECT="blur:1", AICC_BUNDLE="off", MAX_LOOPS=3)
-    for options in ((), ("--inject", "dark:2"), ("--inject", "")):
+    for options in ((), ("--inject", "dark:2"), ("--inject", "none")):
         assert cut.drive(car, *FAST, *options) == 0
     played = [[record[channels.INJECT_PROTOCOL] for record in cut.read_tub(tub)[0]] for tub in tubs(car)]
     # in the very first tick nobody has said yet who drives, so it counts as the user

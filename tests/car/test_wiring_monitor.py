@@ -78,7 +78,7 @@ def tick(vehicle, *names):
 
 
 def test_a_real_car_has_no_injector_unless_asked(tmp_path):
-    vehicle, _, tub = make_car(settings(tmp_path))
+    vehicle, _, tub = make_car(settings(tmp_path, AICC_BUNDLE="off"))
     assert not any(isinstance(entry["part"], AnomalyInjector) for entry in vehicle.parts)
     assert set(tub) == {"steering", "throttle"}
 
