@@ -105,7 +105,9 @@ def test_our_parts_stand_at_their_places(car, monkeypatch):
         *CONTROLS,
         "VisionPilot",
         *COMMANDS,
-        *OUR_COMMANDS,
+        *OUR_COMMANDS[:3],
+        "PageHalt",
+        *OUR_COMMANDS[3:],
     ]
     assert found == [
         *expected,
