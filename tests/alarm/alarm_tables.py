@@ -17,13 +17,14 @@ def alarm_table(
     length: int = 300,
     *,
     dark: tuple[int, int] | None = None,
+    less_light: float = 3.0,
     departs_after: int | None = None,
     standing: int = 0,
     horizons: tuple[int, ...] = (1, 5, 20),
     prefix: str = "",
     drive_spread: float = 0.3,
 ) -> ScoreTable:
-    """Nominal drives; `dark` frames have a third of the light, and the car is out of the lane `departs_after` them."""
+    """Nominal drives, spread by 0.3; `dark` frames have `less_light`, and the car is out of the lane `departs_after` them."""
     table = synthetic_table(rng, drives, length, horizons, prefix=prefix)
     stats = rng.normal(0.0, 0.1, (drives, length, len(FRAME_STATS))) + drive_spread * rng.normal(
         size=(drives, 1, len(FRAME_STATS))
@@ -36,7 +37,7 @@ def alarm_table(
     stats[..., TURN] = 3.0 * np.roll(steering, 2, axis=1) + rng.normal(0.0, 0.1, (drives, length))
     departed = np.zeros((drives, length))
     if dark is not None:
-        stats[:, dark[0] : dark[1], LIGHT] -= 3.0
+        stats[:, dark[0] : dark[1], LIGHT] -= less_light
         if departs_after is not None:
             departed[:, dark[0] + departs_after :] = 1.0
     rows = drives * length

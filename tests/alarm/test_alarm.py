@@ -151,7 +151,7 @@ def test_without_driven_faults_there_is_no_hazard_and_it_says_so(nominal, statis
     model = fit_alarm(nominal, statistics)
     assert model.hazard is None
     said = "\n".join(model.statements())
-    assert "hazard: absent, because no driven faults were given" in said and "pieces of 15 s (worth 7.8" in said
+    assert "hazard: absent, because no driven faults were given" in said and "pieces of 15 s (worth 8 independ" in said
     assert "twelve fresh laps cure most of it" in said
     few = fit_alarm(nominal, statistics, driven=alarm_table(np.random.default_rng(1), 2, dark=(100, 300), departs_after=50))
     assert few.hazard is None and "only 2 driven drives left the lane" in few.note
@@ -163,7 +163,7 @@ def test_a_bundle_without_labels_has_an_alarm_too(nominal, statistics):
     fresh = alarm_table(np.random.default_rng(2), 12, prefix="fresh")
     model = fit_alarm(table, ScoreStatistics.fit(table), NominalDrives(fresh=fresh))
     assert model.danger.value > 0.5
-    dark = replace(alarm_table(np.random.default_rng(7), 1, dark=(150, 220)), p_tta=blank[:300])
+    dark = replace(alarm_table(np.random.default_rng(7), 1, dark=(150, 220), less_light=4.5), p_tta=blank[:300])
     assert "danger" in {reading.level for reading in play(model, dark, ScoreStatistics.fit(table))}
 
 
