@@ -49,6 +49,10 @@ def test_keys_drive_while_they_are_held_and_space_stops_everything(drive, page):
     last(page, drive, (-1, 0))
     page.keyboard.press("Space")
     last(page, drive, (0, 0))
+    for _ in range(100):
+        if "halt" in [given["do"] for given in drive.asked]:
+            break
+        page.wait_for_timeout(50)
     assert page.locator("#wheel-panel").is_hidden() and "halt" in [given["do"] for given in drive.asked]
     told = len(commands(drive))
     page.keyboard.down("ArrowUp")

@@ -43,7 +43,7 @@ def fits(value) -> bool:
 
 
 @settings(max_examples=200, database=None, derandomize=True, deadline=None)
-@given(VALUES, VALUES, MODES, st.sampled_from(["", "bias:5", "latency:3", "bias:2,latency:5"]))
+@given(VALUES, VALUES, MODES, st.sampled_from(["none", "bias:5", "latency:3", "bias:2,latency:5"]))
 def test_the_injector_sends_what_a_drive_train_can_take(steering, throttle, mode, faults):
     control = InjectionControl(parse_schedule(faults), rate_hz=20, seed=1)
     sensor, command = AnomalyInjector(control, "sensor"), AnomalyInjector(control, "command", max_throttle=0.5)

@@ -82,7 +82,8 @@ def test_who_never_reads_takes_no_memory_and_who_floods_takes_no_time(port, hone
     loud = Client(port).load("loop")
     command = b'{"msg_type":"control","steering":"0","throttle":"0","brake":"0"}'
     loud.socket.settimeout(0.2)
-    honest.drive()
+    for each in (deaf, loud, honest):  # their worlds and cameras are built
+        each.wait_for("telemetry")
     used = psutil.Process().memory_info().rss
     for _ in range(30):
         with contextlib.suppress(TimeoutError):

@@ -8,6 +8,7 @@ from studies.all_runs import REFERENCE, one_per_track, read_runs
 from studies.governor.table import read_governor
 from studies.grade_rows import read_times
 from studies.loop_tables import read_open_loop
+from studies.restored_page import restored_section
 from studies.results_page import headline_page, results_page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +23,7 @@ def runs():
 def test_the_results_pages_are_the_ones_make_results_writes(runs):
     open_loop = read_open_loop(RESULTS)
     assert (RESULTS / "README.md").read_text(encoding="utf-8") == results_page(runs, open_loop), "run: make results"
-    page = headline_page(runs, open_loop, read_governor(RESULTS), read_times(RESULTS))
+    page = headline_page(runs, open_loop, read_governor(RESULTS), read_times(RESULTS), restored_section(RESULTS))
     assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == page, "run: make results"
 
 

@@ -15,7 +15,7 @@ from donkey_aicc.training.distributed import Workers, choose_device
 SCRIPT = """
 import sys
 from pathlib import Path
-sys.path.insert(0, {tests!r})
+sys.path[:0] = [{tests!r}, str(Path({tests!r}).parents[1])]
 import torch
 torch.set_num_threads(1)
 from safetensors.torch import save_file
