@@ -121,8 +121,9 @@ class DrivenCar:
         self.wait_until(lambda: self.wires.neutral)
         time.sleep(0.3)
         self.wait_until(lambda: self.wires.neutral)
-        driven = [at for at, neutral in self.wires.history() if not neutral]
-        first = next(at for at, neutral in self.wires.history() if neutral and at > max(driven))
+        history = self.wires.history()
+        last = max(at for at, neutral in history if not neutral)
+        first = next(at for at, neutral in history if neutral and at > last)
         return max(0.0, (first - began) / 1e9)
 
     def close(self):
