@@ -14,7 +14,7 @@ CONTROLLER = """() => { const pedals = Array.from({length: 17}, () => ({value: 0
 
 @pytest.fixture
 def drive():
-    return ScriptedDrive(actions=["mode", "record", "mark", "stop", "drive"])
+    return ScriptedDrive(actions=["mode", "record", "mark", "stop", "halt", "drive"])
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from donkey_aicc.errors import AiccError
 from donkey_aicc.sim_server.messages import MOST_BYTES, Messages
 from donkey_aicc.sim_server.server import MOST_CLIENTS
 from donkey_aicc.sim_server.server_settings import ServerSettings
-from tests.sim_server.client_under_test import Client, Served
+from tests.sim_server.client_under_test import Client, Served, picture
 
 WRONG = [
     {"msg_type": 5},
@@ -82,7 +82,9 @@ def test_who_never_reads_takes_no_memory_and_who_floods_takes_no_time(port, hone
     loud = Client(port).load("loop")
     command = b'{"msg_type":"control","steering":"0","throttle":"0","brake":"0"}'
     loud.socket.settimeout(0.2)
-    for each in (deaf, loud, honest):  # their worlds and cameras are built
+    while picture(deaf.wait_for("telemetry")).shape[1] != 640:
+        pass  # its camera is being built
+    for each in (loud, honest):
         each.wait_for("telemetry")
     used = psutil.Process().memory_info().rss
     for _ in range(30):
