@@ -61,6 +61,7 @@ def test_keys_drive_while_they_are_held_and_space_stops_everything(drive, page):
 
 
 def test_the_pad_and_what_ends_it(drive, page):
+    page.wait_for_timeout(500)  # the page may still be laid out anew
     box = page.locator("#wheel-pad").bounding_box()
     page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 1)
     page.mouse.down()
