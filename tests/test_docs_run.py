@@ -21,7 +21,7 @@ from tests.page_blocks import ROOT, all_blocks
 
 BLOCKS = all_blocks()
 SHELL, PYTHON = ([block for block in BLOCKS if block.kind == kind] for kind in ("bash", "python"))
-FOLDER_WORDS = ("cd", "source", "git", "donkey", "pip", "torchrun")  # somebody else's programs
+FOLDER_WORDS = ("cd", "source", "git", "donkey", "pip", "python3", "sudo", "torchrun")  # somebody else's programs
 
 
 def test_every_block_says_what_it_is():
